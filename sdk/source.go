@@ -1,0 +1,163 @@
+package sdk
+
+import (
+	"context"
+	"time"
+)
+
+// Source reads records. One process serves one configured source.
+type Source interface {
+	Plugin
+	// Open begins to look for streams and reports them by Events.Assigned. It
+	// reads no record before the host says Start. ctx bounds Open only.
+	Open(ctx context.Context, ev Events) (Reader, error)
+}
+
+// Reader is an open source. Calls may run beside each other, and beside the
+// source's own calls of Events; Close ends all of them.
+type Reader interface {
+	// Resolve turns symbolic positions into numbers.
+	Resolve(context.Context, []Query) ([]Resolved, error)
+	// Start begins a run at a position that the host has decided on. The
+	// first span's From is that position. A stream that runs already is
+	// dropped first. An unassigned stream is an error of kind fenced.
+	Start(context.Context, []Start) error
+	// Commit stores positions at the source's own server. It returns one
+	// entry a mark, or nil if all are stored. It must work while
+	// Events.Revoking waits, and before Start for an assigned stream.
+	Commit(context.Context, []Mark) []error
+	// Drop ends runs: nothing of them is delivered or committed any more.
+	// Streams that are still assigned stay so and wait for a Start.
+	Drop(ctx context.Context, runs []uint64) error
+	// Close stops reading, leaves the group and returns when nothing will be
+	// reported any more.
+	Close(context.Context) error
+}
+
+// Query asks for a stream's position.
+type Query struct {
+	Stream Stream
+	At     StartAt
+	// TimestampMS is for StartTimestamp.
+	TimestampMS int64
+}
+
+// StartAt is a symbolic position.
+type StartAt uint8
+
+const (
+	StartEarliest StartAt = iota + 1
+	StartLatest
+	StartTimestamp
+)
+
+func (s StartAt) String() string {
+	switch s {
+	case StartEarliest:
+		return "earliest"
+	case StartLatest:
+		return "latest"
+	case StartTimestamp:
+		return "timestamp"
+	}
+	return "unknown position"
+}
+
+// Resolved answers a Query.
+type Resolved struct {
+	Stream   Stream
+	Position int64
+}
+
+// Start is the host's decision where a stream's run begins. Cursor is given
+// instead of a position to a store-managed source that has one.
+type Start struct {
+	Stream   Stream
+	Run      uint64
+	Epoch    Epoch
+	Position int64
+	Cursor   []byte
+}
+
+// Mark is a position to be committed: everything below Next is durable. Run
+// may be one that has not been started yet (a decision recorded before
+// Start).
+type Mark struct {
+	Stream Stream
+	Run    uint64
+	Next   int64
+}
+
+// Assignment is a stream that this source may read now.
+type Assignment struct {
+	Stream Stream
+	// Committed is the position that the source's own server holds, or
+	// NoPosition.
+	Committed int64
+	// CommittedIncarnation is the incarnation that was stored with it; empty:
+	// unknown.
+	CommittedIncarnation string
+	// Initial is where to begin when nobody has a position.
+	Initial     StartAt
+	TimestampMS int64
+}
+
+// Events is what a source tells the host. All methods may be called from any
+// goroutine; per stream, order is the caller's.
+type Events interface {
+	Limits() Limits
+	// WaitCredit blocks until the host has granted credit and returns how
+	// many bytes are left. A source must not fetch without credit. With
+	// positive credit one frame may overdraw.
+	WaitCredit(context.Context) (int64, error)
+	// Batch delivers b and gives it away. It debits credit by b.Bytes().
+	Batch(context.Context, *Batch) error
+	// Assigned announces streams; the host answers each with Start.
+	Assigned(context.Context, []Assignment) error
+	// Revoking says that runs must end by the deadline. It returns once the
+	// host has dropped all of them, or at the deadline. Commit is served
+	// meanwhile.
+	Revoking(ctx context.Context, runs []uint64, deadline time.Time) error
+	// Lost says that runs have ended without warning: no commit is possible.
+	Lost(runs []uint64)
+	// Gap says that a run cannot go on at the position that is wanted. The
+	// source then waits for a new Start.
+	Gap(Gap)
+	// Lag tells where streams end.
+	Lag([]Lag)
+	// Ended says that finite runs have delivered everything.
+	Ended(runs []uint64)
+	// Fail ends the source: the host opens a new one.
+	Fail(error)
+}
+
+// Gap is a position that cannot be read.
+type Gap struct {
+	Stream Stream
+	Run    uint64
+	// Wanted is the position that is not there, Available the next that is.
+	Wanted    int64
+	Available int64
+	Cause     GapCause
+	Reason    string
+}
+
+// GapCause says why.
+type GapCause uint8
+
+const (
+	// GapOutOfRange: the log no longer, or not yet, reaches there.
+	GapOutOfRange GapCause = iota + 1
+	// GapDiverged: the log was cut and filled anew.
+	GapDiverged
+)
+
+// Lag is where a stream ends now: End is the first position that does not
+// exist yet (for a transactional log: that is not stable yet).
+type Lag struct {
+	Stream Stream
+	Run    uint64
+	End    int64
+	// At is when this was measured, milliseconds since 1970.
+	AtMS int64
+}
