@@ -34,6 +34,17 @@ type Reader interface {
 	Close(context.Context) error
 }
 
+// CreditGranter is a Reader that takes the host's credit. It is for the host
+// alone: the host's client of a plugin process implements it, authors of
+// sources do not. A source that runs in the host's own process has no such
+// method; there the host's Events answers WaitCredit by itself.
+type CreditGranter interface {
+	// Grant adds frame bytes that the source may send. It never blocks for
+	// long and may be called from any goroutine, before the first Start too.
+	// After the reader has ended it does nothing.
+	Grant(bytes int64)
+}
+
 // Query asks for a stream's position.
 type Query struct {
 	Stream Stream
