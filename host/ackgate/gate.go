@@ -1,0 +1,296 @@
+// Package ackgate decides from a sink's receipts how far each stream may be
+// committed. Spans go in, frontiers come out; there is no I/O, no clock and
+// no goroutine. A Gate is not safe for concurrent use.
+//
+// Enforces INV2: within a run a frontier is monotone and never passes the
+// contiguous durable prefix.
+package ackgate
+
+import (
+	"fmt"
+
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// Committable is a position below which everything is durable. Only a Gate
+// can make one, from receipts (or from a Start, whose position the caller took
+// from durable coverage), so "commit before durable" has no spelling.
+type Committable struct {
+	stream sdk.Stream
+	run    uint64
+	next   int64
+}
+
+// Stream, Run and Next say what may be committed.
+func (c Committable) Stream() sdk.Stream { return c.stream }
+func (c Committable) Run() uint64        { return c.run }
+func (c Committable) Next() int64        { return c.next }
+
+// Mark is what the source is told.
+func (c Committable) Mark() sdk.Mark { return sdk.Mark{Stream: c.stream, Run: c.run, Next: c.next} }
+
+// Gate follows the runs of one pipeline.
+type Gate struct {
+	runs    map[uint64]*run
+	order   []*run // by Start, so that Ready is deterministic
+	batches map[uint64]*batch
+	free    []*batch
+}
+
+// run is one Start of a stream.
+type run struct {
+	id     uint64
+	stream sdk.Stream
+	record bool // granularity record
+	// Positions in [frontier, tail) are tracked and not all durable.
+	frontier, tail int64
+	handed         int64 // the newest position that Ready gave out
+	committed      int64 // the newest position that Committed confirmed
+	queue          []entry
+	head           int
+}
+
+// entry is a tracked span.
+type entry struct {
+	from, next int64
+	batch      *batch
+	done       bool
+	parts      *coverage.Set // durable parts, while only some are
+}
+
+// batch counts what of it is not durable yet.
+type batch struct {
+	id    uint64
+	left  int // spans, of live runs, that are not durable
+	refs  int // entries in queues
+	spans []sdk.Span
+}
+
+// New returns a gate with no runs.
+func New() *Gate {
+	return &Gate{runs: map[uint64]*run{}, batches: map[uint64]*batch{}}
+}
+
+// Start begins a run at a position below which the caller knows everything to
+// be durable or void. committed is what the source's server holds (or
+// sdk.NoPosition): if that differs, Ready gives out the start position.
+func (g *Gate) Start(id uint64, s sdk.Stream, at, committed int64, gran sdk.Granularity) (Committable, error) {
+	if _, ok := g.runs[id]; ok {
+		return Committable{}, fmt.Errorf("start run %d of %s: the number was used before", id, s)
+	}
+	r := &run{id: id, stream: s, record: gran == sdk.GranularityRecord, frontier: at, tail: at, handed: committed, committed: committed}
+	g.runs[id] = r
+	g.order = append(g.order, r)
+	return Committable{s, id, at}, nil
+}
+
+// Track takes a batch's spans before it is sent. Each must continue its run.
+// On an error nothing was tracked.
+func (g *Gate) Track(id uint64, spans []sdk.Span) error {
+	if _, ok := g.batches[id]; ok {
+		return fmt.Errorf("track batch %d: it is tracked already", id)
+	}
+	for i, s := range spans {
+		if err := g.checkNext(s, spans[:i]); err != nil {
+			return fmt.Errorf("track batch %d: %w", id, err)
+		}
+	}
+	b := g.newBatch(id)
+	for _, s := range spans {
+		g.runs[s.Run].push(entry{from: s.From, next: s.Next, batch: b, done: s.From == s.Next})
+		b.spans = append(b.spans, s)
+		b.refs++
+		if s.From != s.Next {
+			b.left++
+		}
+	}
+	if commitOnSend {
+		b.left = 0
+	}
+	g.settle(b)
+	return nil
+}
+
+func (g *Gate) checkNext(s sdk.Span, before []sdk.Span) error {
+	r, ok := g.runs[s.Run]
+	switch {
+	case !ok:
+		return fmt.Errorf("span [%d,%d) of %s: run %d is not live", s.From, s.Next, s.Stream, s.Run)
+	case r.stream != s.Stream:
+		return fmt.Errorf("span [%d,%d): run %d is one of %s, not of %s", s.From, s.Next, s.Run, r.stream, s.Stream)
+	case s.From != r.tail:
+		return fmt.Errorf("span [%d,%d) of %s: the run goes on at %d", s.From, s.Next, s.Stream, r.tail)
+	}
+	for _, o := range before {
+		if o.Run == s.Run {
+			return fmt.Errorf("span [%d,%d) of %s: a second span of one run", s.From, s.Next, s.Stream)
+		}
+	}
+	return s.Validate()
+}
+
+func (g *Gate) newBatch(id uint64) *batch {
+	var b *batch
+	if n := len(g.free); n > 0 {
+		b, g.free = g.free[n-1], g.free[:n-1]
+		*b = batch{id: id, spans: b.spans[:0]}
+	} else {
+		b = &batch{id: id}
+	}
+	g.batches[id] = b
+	return b
+}
+
+// Complete takes outcomes of a tracked batch. Only what is durable moves
+// anything; spans of runs that are forgotten are ignored. An outcome for what
+// was never tracked is an error, and nothing of it counts.
+func (g *Gate) Complete(id uint64, outcomes []sdk.Outcome) error {
+	b, ok := g.batches[id]
+	if !ok {
+		return nil // everything of it was forgotten, or is durable already
+	}
+	for i := range outcomes {
+		if _, err := g.lookUp(b, &outcomes[i]); err != nil {
+			return err
+		}
+	}
+	for i := range outcomes {
+		if e, _ := g.lookUp(b, &outcomes[i]); e != nil {
+			e.durable(&outcomes[i])
+		}
+	}
+	b.recount(g)
+	g.settle(b)
+	return nil
+}
+
+// lookUp finds the tracked span that o answers; nil: o changes nothing.
+func (g *Gate) lookUp(b *batch, o *sdk.Outcome) (*entry, error) {
+	r, ok := g.runs[o.Run]
+	if !ok || o.From == o.Next {
+		return nil, nil
+	}
+	e := r.find(o.From)
+	if e != nil && e.batch == b && o.From <= o.Next && o.Next <= e.next {
+		return e, nil
+	}
+	if o.From <= o.Next && o.Next <= r.frontier {
+		return nil, nil // durable before: a repeated answer
+	}
+	return nil, fmt.Errorf("receipt for batch %d: [%d,%d) of %s was not sent in it", b.id, o.From, o.Next, o.Stream)
+}
+
+// durable notes what an outcome makes durable of e.
+func (e *entry) durable(o *sdk.Outcome) {
+	if e.done || (o.Kind != sdk.Durable && o.Kind != sdk.Rejected) {
+		return
+	}
+	if o.Kind == sdk.Durable && o.From == e.from && o.Next == e.next {
+		e.done = true
+		return
+	}
+	if e.parts == nil {
+		e.parts = &coverage.Set{}
+	}
+	at := o.From
+	for _, x := range o.Rejected { // ascending: a rejected position is a hole
+		e.parts.AddHeld(coverage.Interval{From: at, Next: x.Position})
+		at = x.Position + 1
+	}
+	e.parts.AddHeld(coverage.Interval{From: at, Next: o.Next})
+	if len(e.parts.Missing(coverage.Interval{From: e.from, Next: e.next})) == 0 {
+		e.done, e.parts = true, nil
+	}
+}
+
+// recount sets left to the spans of live runs that are not durable.
+func (b *batch) recount(g *Gate) {
+	if commitOnSend {
+		return
+	}
+	b.left = 0
+	for _, s := range b.spans {
+		if r, ok := g.runs[s.Run]; ok {
+			if e := r.find(s.From); e != nil && e.batch == b && !e.done {
+				b.left++
+			}
+		}
+	}
+}
+
+// settle moves the frontiers of b's runs as far as they may go.
+func (g *Gate) settle(b *batch) {
+	for _, s := range b.spans {
+		if r, ok := g.runs[s.Run]; ok {
+			g.advance(r)
+		}
+	}
+	if b.left == 0 {
+		delete(g.batches, b.id)
+	}
+	g.recycle(b)
+}
+
+// recycle keeps a batch that nothing refers to any more for the next Track.
+func (g *Gate) recycle(b *batch) {
+	if b.left == 0 && b.refs == 0 && g.batches[b.id] != b {
+		g.free = append(g.free, b)
+		b.refs = -1 // once
+	}
+}
+
+// advance pops what is durable off the head of the queue. Under granularity
+// batch a span counts once its whole batch is durable; under record, each
+// durable position does.
+func (g *Gate) advance(r *run) {
+	for r.head < len(r.queue) {
+		e := &r.queue[r.head]
+		if !r.record && e.batch.left > 0 || r.record && !e.done && !commitOnSend {
+			if r.record && e.parts != nil {
+				r.frontier = max(r.frontier, e.prefix())
+			}
+			return
+		}
+		r.frontier = e.next
+		b := e.batch
+		b.refs--
+		r.queue[r.head] = entry{}
+		r.head++
+		g.recycle(b)
+	}
+}
+
+// push appends an entry; the room that popped ones left is used again.
+func (r *run) push(e entry) {
+	if r.head > 0 && len(r.queue) == cap(r.queue) {
+		n := copy(r.queue, r.queue[r.head:])
+		clear(r.queue[n:])
+		r.queue, r.head = r.queue[:n], 0
+	}
+	r.queue = append(r.queue, e)
+	r.tail = e.next
+}
+
+// prefix is the end of the durable positions that begin at the span's start.
+func (e *entry) prefix() int64 {
+	holes := e.parts.Missing(coverage.Interval{From: e.from, Next: e.next})
+	return holes[0].From
+}
+
+// find returns the tracked span that holds position p, or nil.
+func (r *run) find(p int64) *entry {
+	lo, hi := r.head, len(r.queue)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if r.queue[m].next <= p {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(r.queue) && r.queue[lo].from <= p {
+		return &r.queue[lo]
+	}
+	return nil
+}

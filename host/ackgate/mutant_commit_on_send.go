@@ -1,0 +1,5 @@
+//go:build mutant_commit_on_send
+
+package ackgate
+
+const commitOnSend = true
