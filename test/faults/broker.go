@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// brokerMain is the harness's broker, run as a process of its own:
+//
+//	faults broker <topic> <partitions> <directory of the files>
+//
+// It prints its address, and then a line a commit request, before it carries
+// the request out: "commit <partition> <offset> <visible files>". That is the
+// exact moment at which everything below the offset must be in a file; no
+// sampling can fall between.
+func brokerMain(args []string) error {
+	if len(args) != 3 {
+		return fmt.Errorf("broker: want topic, partitions and directory, got %d arguments", len(args))
+	}
+	partitions, err := strconv.Atoi(args[1])
+	if err != nil {
+		return fmt.Errorf("broker: partitions: %w", err)
+	}
+	c, err := kfake.NewCluster(
+		kfake.NumBrokers(1),
+		kfake.ClusterID("faults"),
+		kfake.SeedTopics(int32(partitions), args[0]),
+		kfake.GroupMinSessionTimeout(500*time.Millisecond),
+		kfake.BrokerConfigs(map[string]string{"message.max.bytes": strconv.Itoa(32 << 20)}),
+	)
+	if err != nil {
+		return fmt.Errorf("start broker: %w", err)
+	}
+	defer c.Close()
+	c.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		printCommits(args[0], args[2], r.(*kmsg.OffsetCommitRequest))
+		return nil, nil, false
+	})
+	fmt.Println(c.ListenAddrs()[0])
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	<-ctx.Done()
+	return nil
+}
+
+func printCommits(topic, dir string, r *kmsg.OffsetCommitRequest) {
+	files := len(visibleFiles(dir))
+	for _, t := range r.Topics {
+		if t.Topic != topic && t.Topic != "" {
+			continue
+		}
+		for _, p := range t.Partitions {
+			fmt.Printf("commit %d %d %d\n", p.Partition, p.Offset, files)
+		}
+	}
+}
+
+// visibleFiles lists the linked files of the log, which a reader would see.
+func visibleFiles(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.parquet"))
+	return files
+}

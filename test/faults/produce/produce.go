@@ -1,0 +1,197 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/twg-io/twg/test/faults/verify"
+)
+
+// Config says what is produced where.
+type Config struct {
+	Brokers    []string
+	Topic      string
+	Partitions int32
+	Seed       uint64
+	// PerSecond is the rate of records, all partitions together.
+	PerSecond int
+	// LargeAfter are the moments, from the beginning, of the 5 MB records.
+	LargeAfter []time.Duration
+}
+
+// tick is how often a portion of records is sent.
+const tick = 50 * time.Millisecond
+
+// Producer writes until it is stopped, and keeps what the broker has
+// acknowledged. Its methods may be called from any goroutine.
+type Producer struct {
+	cfg   Config
+	plain *kgo.Client
+	txn   *kgo.Client
+
+	mu      sync.Mutex
+	real    []verify.Place
+	aborted int
+	large   int
+	err     error
+}
+
+// New connects. The caller runs Run once.
+func New(cfg Config) (*Producer, error) {
+	common := []kgo.Opt{
+		kgo.SeedBrokers(cfg.Brokers...),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchMaxBytes(16 << 20),
+		kgo.ProducerBatchCompression(kgo.ZstdCompression(), kgo.NoCompression()),
+	}
+	plain, err := kgo.NewClient(common...)
+	if err != nil {
+		return nil, fmt.Errorf("open producer: %w", err)
+	}
+	txn, err := kgo.NewClient(append(common, kgo.TransactionalID("faults"))...)
+	if err != nil {
+		plain.Close()
+		return nil, fmt.Errorf("open transactional producer: %w", err)
+	}
+	return &Producer{cfg: cfg, plain: plain, txn: txn}, nil
+}
+
+// Run produces until ctx ends, then lets what is on its way arrive and ends
+// every partition with an ordinary record, so that no marker is the last.
+func (p *Producer) Run(ctx context.Context) error {
+	defer p.plain.Close()
+	defer p.txn.Close()
+	out := context.WithoutCancel(ctx) // what was begun is ended
+	rng := rand.New(rand.NewPCG(p.cfg.Seed, 1))
+	n, large, begun := int64(0), 0, time.Now()
+	tk := time.NewTicker(tick)
+	defer tk.Stop()
+	for ctx.Err() == nil && p.Err() == nil {
+		portion := p.cfg.PerSecond * int(tick) / int(time.Second)
+		p.portion(out, rng, &n, portion)
+		if large < len(p.cfg.LargeAfter) && time.Since(begun) > p.cfg.LargeAfter[large] {
+			large++
+			p.send(out, p.plain, Large(p.cfg.Seed, n, p.cfg.Topic, rng.Int32N(p.cfg.Partitions)), p.landed)
+			n++
+		}
+		select {
+		case <-tk.C:
+		case <-ctx.Done():
+		}
+	}
+	p.last(out, n)
+	return p.Err()
+}
+
+// portion sends a tick's records: plainly, or in a transaction that is
+// committed or aborted.
+func (p *Producer) portion(ctx context.Context, rng *rand.Rand, n *int64, count int) {
+	how := rng.IntN(6)
+	first := *n
+	*n += int64(count)
+	if how > 1 {
+		for i := first; i < *n; i++ {
+			p.send(ctx, p.plain, Content(p.cfg.Seed, i, p.cfg.Topic, p.cfg.Partitions), p.landed)
+		}
+		return
+	}
+	p.transaction(ctx, first, *n, how == 0)
+}
+
+func (p *Producer) transaction(ctx context.Context, from, next int64, commit bool) {
+	if err := p.txn.BeginTransaction(); err != nil {
+		p.fail(fmt.Errorf("begin transaction: %w", err))
+		return
+	}
+	var mu sync.Mutex
+	var places []verify.Place
+	for i := from; i < next; i++ {
+		p.send(ctx, p.txn, Content(p.cfg.Seed, i, p.cfg.Topic, p.cfg.Partitions), func(r *kgo.Record) {
+			mu.Lock()
+			defer mu.Unlock()
+			places = append(places, place(r))
+		})
+	}
+	if err := p.txn.Flush(ctx); err != nil {
+		p.fail(fmt.Errorf("flush transaction: %w", err))
+		return
+	}
+	if err := p.txn.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
+		p.fail(fmt.Errorf("end transaction: %w", err))
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if commit {
+		p.real = append(p.real, places...)
+	} else {
+		p.aborted += len(places)
+	}
+}
+
+// last flushes and puts one plain record at the end of every partition.
+func (p *Producer) last(ctx context.Context, n int64) {
+	for i := range p.cfg.Partitions {
+		r := Content(p.cfg.Seed, n+int64(i), p.cfg.Topic, 1)
+		r.Partition = i
+		p.send(ctx, p.plain, r, p.landed)
+	}
+	if err := p.plain.Flush(ctx); err != nil {
+		p.fail(fmt.Errorf("flush producer: %w", err))
+	}
+}
+
+func (p *Producer) send(ctx context.Context, c *kgo.Client, r *kgo.Record, landed func(*kgo.Record)) {
+	c.Produce(ctx, r, func(r *kgo.Record, err error) {
+		if err != nil {
+			p.fail(fmt.Errorf("produce to %s/%d: %w", r.Topic, r.Partition, err))
+			return
+		}
+		landed(r)
+	})
+}
+
+func (p *Producer) landed(r *kgo.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.real = append(p.real, place(r))
+	if len(r.Value) >= largeBytes {
+		p.large++
+	}
+}
+
+func place(r *kgo.Record) verify.Place { return verify.Place{Partition: r.Partition, Position: r.Offset} }
+
+func (p *Producer) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = errors.Join(p.err, err)
+}
+
+// Err is what has gone wrong so far.
+func (p *Producer) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// Real returns the records that are known to stand in the topic for good.
+// It may lack the newest.
+func (p *Producer) Real() []verify.Place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]verify.Place(nil), p.real...)
+}
+
+// Counts says how many records stand, were aborted, and are large.
+func (p *Producer) Counts() (real, aborted, large int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.real), p.aborted, p.large
+}

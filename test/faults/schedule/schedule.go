@@ -1,0 +1,133 @@
+// Package schedule decides, from a seed alone, which process the harness
+// kills at which moment.
+package schedule
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+)
+
+// Role is one of the three kinds of process.
+type Role string
+
+const (
+	Host   Role = "host"
+	Source Role = "source"
+	Sink   Role = "sink"
+)
+
+// Point is a named moment in a process of a role.
+type Point struct {
+	Role Role
+	Name string
+	// MaxHits bounds the hit that is drawn: rare moments get the first few,
+	// frequent ones reach further into the stream.
+	MaxHits int
+	// Provoke is the role that must be killed for the moment to come at all:
+	// a stream is started and acquired only when something was lost. Empty:
+	// the moment comes by itself.
+	Provoke Role
+}
+
+func (p Point) String() string { return string(p.Role) + "/" + p.Name }
+
+// Points are all moments that the product names with faultpoint.Hit.
+func Points() []Point {
+	return []Point{
+		{Source, "poll", 12, ""},
+		{Source, "send", 12, ""},
+		{Source, "commit", 4, ""},
+		{Source, "committed", 4, ""},
+		{Host, "track", 12, ""},
+		{Host, "write", 12, ""},
+		{Host, "receipt", 8, ""},
+		{Host, "commit", 4, ""},
+		{Host, "start", 1, Source},
+		{Sink, "write", 12, ""},
+		{Sink, "close", 3, ""},
+		{Sink, "fsync", 3, ""},
+		{Sink, "link", 3, ""},
+		{Sink, "dirsync", 3, ""},
+		{Sink, "receipt", 3, ""},
+		{Sink, "acquire", 1, Source},
+	}
+}
+
+// Kill is one entry of a schedule: the process of Point.Role dies at the
+// Hits'th time that it comes to the point, together with Also.
+type Kill struct {
+	N     int
+	Point Point
+	Hits  int
+	Also  Role
+}
+
+func (k Kill) String() string {
+	s := fmt.Sprintf("%d %s hit %d", k.N, k.Point, k.Hits)
+	if k.Point.Provoke != "" {
+		s += " after the loss of the " + string(k.Point.Provoke)
+	}
+	if k.Also != "" {
+		s += " with the " + string(k.Also)
+	}
+	return s
+}
+
+// pairEvery is how often a kill takes a second process with it.
+const pairEvery = 8
+
+// Make returns the first n kills of a seed. Kills are drawn evenly: every
+// point comes once before any comes again. A longer schedule begins with the
+// shorter one of the same seed.
+func Make(seed uint64, n int) []Kill {
+	rng := rand.New(rand.NewPCG(seed, 0x747767))
+	points := Points()
+	kills := make([]Kill, 0, n)
+	for len(kills) < n {
+		round := rng.Perm(len(points))
+		for _, at := range round {
+			p := points[at]
+			k := Kill{N: len(kills) + 1, Point: p, Hits: 1 + rng.IntN(p.MaxHits)}
+			if rng.IntN(pairEvery) == 0 {
+				k.Also = other(rng, p.Role)
+			}
+			if kills = append(kills, k); len(kills) == n {
+				break
+			}
+		}
+	}
+	return kills
+}
+
+// other draws a role that is not r.
+func other(rng *rand.Rand, r Role) Role {
+	rest := []Role{Host, Source, Sink}
+	for i, x := range rest {
+		if x == r {
+			rest = append(rest[:i], rest[i+1:]...)
+			break
+		}
+	}
+	return rest[rng.IntN(len(rest))]
+}
+
+// Hash names a schedule: two runs with one hash kill at the same moments.
+func Hash(kills []Kill) string {
+	h := sha256.New()
+	_ = Print(h, kills)
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// Print writes a schedule, a line a kill.
+func Print(w io.Writer, kills []Kill) error {
+	var b strings.Builder
+	for _, k := range kills {
+		fmt.Fprintln(&b, k)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

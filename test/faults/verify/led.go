@@ -1,0 +1,57 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Sample is what was seen at one moment: the committed offsets, read first,
+// and how many files were visible after that.
+type Sample struct {
+	At        time.Duration // since the run began
+	Committed map[int32]int64
+	Files     int
+}
+
+// FirstSeen maps a record's place to the number of files that were visible
+// when the first file that holds it had appeared: 1 for the first file.
+type FirstSeen map[Place]int
+
+// Led counts the records that lay below a committed offset while no visible
+// file held them. Each record counts once, at the first sample that shows it.
+func Led(samples []Sample, seen FirstSeen, real []Place) Findings {
+	f := Findings{Kind: "led"}
+	byPartition := map[int32][]int64{}
+	for _, p := range real {
+		byPartition[p.Partition] = append(byPartition[p.Partition], p.Position)
+	}
+	for partition, positions := range byPartition {
+		slices.Sort(positions)
+		ledPartition(&f, samples, seen, partition, positions)
+	}
+	return f
+}
+
+// ledPartition walks the samples with the records that are below the highest
+// commit so far and were in a file at no sample yet.
+func ledPartition(f *Findings, samples []Sample, seen FirstSeen, partition int32, positions []int64) {
+	done, next := int64(0), 0
+	for _, s := range samples {
+		c, ok := s.Committed[partition]
+		if !ok || c <= done {
+			continue
+		}
+		for ; next < len(positions) && positions[next] < c; next++ {
+			p := Place{partition, positions[next]}
+			if n, ok := seen[p]; !ok {
+				f.add("%s: committed %d at %s, in no file", p, c, round(s.At))
+			} else if n > s.Files {
+				f.add("%s: committed %d at %s, before file number %d was visible", p, c, round(s.At), n)
+			}
+		}
+		done = c
+	}
+}
+
+func round(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }

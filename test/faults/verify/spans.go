@@ -1,0 +1,90 @@
+package verify
+
+import "slices"
+
+// Span is the half-open range [From, Next) of a partition that a file's
+// footer claims.
+type Span struct {
+	Partition  int32
+	From, Next int64
+	File       string
+}
+
+// Spans checks what the footers claim (INV7): spans of visible files do not
+// overlap, and with the voids they cover each partition without holes from 0
+// to its frontier.
+func Spans(spans, voids []Span, frontier map[int32]int64) Findings {
+	f := Findings{Kind: "spans"}
+	byPartition := map[int32][]Span{}
+	for _, s := range spans {
+		byPartition[s.Partition] = append(byPartition[s.Partition], s)
+	}
+	voidsOf := map[int32][]Span{}
+	for _, v := range voids {
+		voidsOf[v.Partition] = append(voidsOf[v.Partition], v)
+	}
+	partitions := map[int32]bool{}
+	for p := range byPartition {
+		partitions[p] = true
+	}
+	for p := range frontier {
+		partitions[p] = true
+	}
+	for p := range partitions {
+		overlaps(&f, byPartition[p])
+		holes(&f, p, slices.Concat(byPartition[p], voidsOf[p]), frontier[p])
+	}
+	return f
+}
+
+func order(a, b Span) int {
+	if a.From != b.From {
+		return int(a.From - b.From)
+	}
+	return int(a.Next - b.Next)
+}
+
+func overlaps(f *Findings, spans []Span) {
+	slices.SortFunc(spans, order)
+	var last Span // the span that reaches furthest so far
+	for i, s := range spans {
+		if s.Next <= s.From {
+			continue
+		}
+		if i > 0 && s.From < last.Next {
+			f.add("partition %d: [%d,%d) of %s overlaps [%d,%d) of %s", s.Partition, s.From, s.Next, s.File, last.From, last.Next, last.File)
+		}
+		if s.Next > last.Next {
+			last = s
+		}
+	}
+}
+
+func holes(f *Findings, partition int32, spans []Span, frontier int64) {
+	slices.SortFunc(spans, order)
+	at := int64(0)
+	for _, s := range spans {
+		if at >= frontier {
+			return
+		}
+		if s.From > at {
+			f.add("partition %d: no file covers [%d,%d)", partition, at, min(s.From, frontier))
+		}
+		at = max(at, s.Next)
+	}
+	if at < frontier {
+		f.add("partition %d: no file covers [%d,%d)", partition, at, frontier)
+	}
+}
+
+// Inside checks that every row lies in a span of its own file.
+func Inside(f *Findings, file string, rows []Row, spans []Span) {
+	for _, row := range rows {
+		in := slices.ContainsFunc(spans, func(s Span) bool {
+			return s.Partition == row.Partition && s.From <= row.Position && row.Position < s.Next
+		})
+		if !in {
+			f.add("%s stands in %s outside of its spans", row.Place, file)
+		}
+	}
+}
