@@ -71,11 +71,13 @@ var le = binary.LittleEndian
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// noCRC stands for the field of the header's crc; never written to.
+var noCRC = make([]byte, 4)
+
 // headerCRC is the CRC-32C of the header as if its own field were zero.
 func headerCRC(h []byte) uint32 {
-	var zero [4]byte
 	c := crc32.Update(0, castagnoli, h[:atCRC])
-	c = crc32.Update(c, castagnoli, zero[:])
+	c = crc32.Update(c, castagnoli, noCRC)
 	return crc32.Update(c, castagnoli, h[atCRC+4:headerLen])
 }
 
