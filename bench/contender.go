@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// task is one run's input: a fresh group and a fresh directory.
+type task struct {
+	address string
+	topic   string
+	group   string
+	dir     string
+	options options
+}
+
+func (t task) files() string { return filepath.Join(t.dir, "files") }
+
+// contender is a program that moves a topic to files and prints a summary.
+type contender struct {
+	name string
+	// role is that of the process which is started.
+	role    string
+	command func(task) (*exec.Cmd, error)
+}
+
+var (
+	twg       = contender{"twg", roleHost, twgCommand}
+	yardstick = contender{"yardstick", roleYardstick, yardstickCommand}
+)
+
+func yardstickCommand(t task) (*exec.Cmd, error) {
+	return exec.Command(filepath.Join(binDir, "bench-yardstick"),
+		"-brokers", t.address, "-topic", t.topic, "-group", t.group, "-dir", t.files(),
+		"-records", strconv.FormatInt(t.options.Records, 10),
+		"-rows-per-file", strconv.FormatInt(t.options.RowsPerFile, 10)), nil
+}
+
+const pipelineText = `pipeline "bench" {
+  source "kafka-source" {
+    config {
+      brokers = [%q]
+      topics  = [%q]
+      group   = %q
+      start   = "earliest"
+    }
+  }
+
+  sink "parquet" "files" {
+    config {
+      dir      = %q
+      max_rows = %d
+    }
+  }
+}
+`
+
+func twgCommand(t task) (*exec.Cmd, error) {
+	file := filepath.Join(t.dir, "bench.hcl")
+	text := fmt.Sprintf(pipelineText, t.address, t.topic, t.group, t.files(), t.options.RowsPerFile)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return nil, fmt.Errorf("write pipeline file: %w", err)
+	}
+	return exec.Command(filepath.Join(binDir, "twg"), "run", "--until-caught-up", "--json", file), nil
+}

@@ -1,0 +1,58 @@
+// Command bench measures twg against a one-process yardstick: Kafka to
+// Parquet, the same records, the same durability, alternating in one run. It
+// prints a table and writes bench/out/latest.json; docs/bench.md explains
+// both. Run it from the repository's root.
+//
+// The environment shortens a run: ROWS (records a topic), RUNS (pairs), ONLY
+// (names of rows, comma-separated). It exits 1 only if a result is wrong or
+// the yardstick is too slow to be one; a ratio is reported, not asserted.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == brokerArg {
+		err = serveBroker(ctx, os.Stdin, os.Stdout)
+	} else {
+		err = runBench(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func runBench(ctx context.Context) error {
+	o, err := parseOptions(os.Getenv)
+	if err != nil {
+		return err
+	}
+	h, err := newHarness(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	rep := report{Options: o}
+	for _, c := range o.cases() {
+		row, err := h.measure(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		rep.Rows = append(rep.Rows, row)
+	}
+	if err := writeJSON(outFile, rep); err != nil {
+		return err
+	}
+	writeTable(os.Stdout, rep)
+	return rep.check()
+}

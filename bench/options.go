@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// options are what the environment chose.
+type options struct {
+	Records     int64 `json:"records"`
+	Runs        int   `json:"runs"`
+	RowsPerFile int64 `json:"rows_per_file"`
+	only        []string
+}
+
+// benchCase is a row of the table: a topic of one compression.
+type benchCase struct {
+	name  string
+	topic string
+	codec string
+}
+
+var allCases = []benchCase{
+	{"kafka-parquet", "plain", "none"},
+	{"kafka-parquet-zstd", "zstd", "zstd"},
+}
+
+const partitions = 4
+
+func parseOptions(env func(string) string) (options, error) {
+	o := options{Records: 1_000_000, Runs: 3, RowsPerFile: 100_000}
+	var err error
+	if s := env("ROWS"); s != "" {
+		if o.Records, err = strconv.ParseInt(s, 10, 64); err != nil || o.Records < partitions {
+			return o, fmt.Errorf("ROWS=%s: want a number of records, at least %d", s, partitions)
+		}
+	}
+	if s := env("RUNS"); s != "" {
+		if o.Runs, err = strconv.Atoi(s); err != nil || o.Runs < 1 {
+			return o, fmt.Errorf("RUNS=%s: want a number of pairs, at least 1", s)
+		}
+	}
+	if s := env("ONLY"); s != "" {
+		o.only = strings.Split(s, ",")
+	}
+	for _, name := range o.only {
+		if !slices.ContainsFunc(allCases, func(c benchCase) bool { return c.name == name }) {
+			return o, fmt.Errorf("ONLY=%s: no such row; there are %s", name, caseNames())
+		}
+	}
+	return o, nil
+}
+
+// cases are the rows that were asked for.
+func (o options) cases() []benchCase {
+	var cs []benchCase
+	for _, c := range allCases {
+		if len(o.only) == 0 || slices.Contains(o.only, c.name) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+func caseNames() string {
+	var names []string
+	for _, c := range allCases {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}

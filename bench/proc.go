@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is the kernel's USER_HZ, which is 100 on every Linux that Go
+// runs on.
+const ticksPerSecond = 100
+
+// procStat is what /proc/<pid>/stat says that is of use here.
+type procStat struct {
+	parent int
+	cpu    time.Duration
+}
+
+// parseStat reads a stat line. The second field is a name in brackets that
+// may hold anything, so the fields are counted from the last bracket.
+func parseStat(line []byte) (procStat, error) {
+	_, rest, ok := cutLast(line, ')')
+	f := strings.Fields(string(rest))
+	if !ok || len(f) < 13 {
+		return procStat{}, fmt.Errorf("read stat line: too short: %q", line)
+	}
+	var n [3]int64
+	for i, k := range []int{1, 11, 12} { // ppid, utime, stime
+		v, err := strconv.ParseInt(f[k], 10, 64)
+		if err != nil {
+			return procStat{}, fmt.Errorf("read stat line: field %d: %w", k+3, err)
+		}
+		n[i] = v
+	}
+	return procStat{parent: int(n[0]), cpu: time.Duration(n[1]+n[2]) * time.Second / ticksPerSecond}, nil
+}
+
+func cutLast(b []byte, sep byte) (before, after []byte, ok bool) {
+	i := bytes.LastIndexByte(b, sep)
+	if i < 0 {
+		return b, nil, false
+	}
+	return b[:i], b[i+1:], true
+}
+
+// parseStatus finds resident memory, now and at its highest, in bytes.
+func parseStatus(text []byte) (rss, peak int64) {
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch name {
+		case "VmRSS":
+			rss = kb << 10
+		case "VmHWM":
+			peak = kb << 10
+		}
+	}
+	return rss, peak
+}
+
+func readStat(pid int) (procStat, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return procStat{}, err
+	}
+	return parseStat(b)
+}
+
+// children are the live processes whose parent is pid, with the names of
+// their programs.
+func children(pid int) map[int]string {
+	found := map[int]string{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		s, err := readStat(child)
+		if err != nil || s.parent != pid {
+			continue
+		}
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child))
+		if err == nil {
+			found[child] = filepath.Base(exe)
+		}
+	}
+	return found
+}

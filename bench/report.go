@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+)
+
+// What is expected of a row. Only maxYardstickCPU decides the exit code.
+const (
+	minRatio        = 0.75
+	maxHostCPU      = 1.6
+	maxYardstickCPU = 7.0
+)
+
+type report struct {
+	Rows    []row   `json:"rows"`
+	Options options `json:"options"`
+}
+
+// writeJSON replaces the file at path.
+func writeJSON(path string, r report) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+func writeTable(out io.Writer, r report) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "row\ttwg rows/s\tyardstick\tratio\t\thost CPU\t\tsource\tsink\tbroker\tyardstick\tpeak MB\thost MB\tgrowth\t")
+	for _, x := range r.Rows {
+		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t%s\t%.2f\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\t%+.1f\t\n",
+			x.Name, x.TwgRowsPerS, x.YardstickRowsPerS, x.Ratio, verdict(x.Ratio >= minRatio),
+			x.HostCPU, verdict(x.HostCPU <= maxHostCPU), x.SourceCPU, x.SinkCPU, x.BrokerCPU, x.YardstickCPU,
+			x.PeakRSS, x.HostPeakRSS, x.HostRSSGrowth)
+	}
+	w.Flush()
+	fmt.Fprintf(out, "medians of %d alternating pairs; CPU in seconds per million records; expected: ratio >= %.2f, host CPU <= %.1f\n",
+		r.Options.Runs, minRatio, maxHostCPU)
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "PASS"
+	}
+	return "short"
+}
+
+// check refuses a yardstick that is too slow to measure anything against.
+func (r report) check() error {
+	for _, x := range r.Rows {
+		if x.YardstickCPU > maxYardstickCPU {
+			return fmt.Errorf("%s: the yardstick took %.2f CPU seconds per million records, more than %.1f: it is too slow to be one",
+				x.Name, x.YardstickCPU, maxYardstickCPU)
+		}
+	}
+	return nil
+}

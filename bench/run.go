@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// summary is what both contenders print when they are done.
+type summary struct {
+	Records       int64     `json:"records"`
+	FirstRecordAt time.Time `json:"first_record_at"`
+	AllDurableAt  time.Time `json:"all_durable_at"`
+}
+
+// outcome is one run, measured from its first record to its last commit.
+type outcome struct {
+	rowsPerSecond float64
+	cpu           map[string]float64 // seconds by role
+	peak          map[string]int64   // bytes by role
+	rootGrowth    float64            // bytes
+	output        output
+}
+
+// runOnce runs a contender on a fresh group and directory, verifies what it
+// wrote and removes it.
+func (h *harness) runOnce(ctx context.Context, c contender, bc benchCase) (outcome, error) {
+	h.runs++
+	t := task{
+		address: h.address, topic: bc.topic, options: h.options,
+		group: fmt.Sprintf("%s-%s-%d", c.name, bc.topic, h.runs),
+	}
+	dir, err := filepath.Abs(filepath.Join(outDir, t.group))
+	if err != nil {
+		return outcome{}, err
+	}
+	t.dir = dir
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(t.files(), 0o755)); err != nil {
+		return outcome{}, fmt.Errorf("make run's directory: %w", err)
+	}
+	o, err := h.runAndVerify(ctx, c, t)
+	if err != nil {
+		return o, fmt.Errorf("%s, left in %s: %w", c.name, filepath.Join(outDir, t.group), err)
+	}
+	return o, os.RemoveAll(dir)
+}
+
+func (h *harness) runAndVerify(ctx context.Context, c contender, t task) (outcome, error) {
+	s, watch, err := h.execute(ctx, c, t)
+	if err != nil {
+		return outcome{}, err
+	}
+	o, err := measureRun(c, s, watch, t.options.Records)
+	if err != nil {
+		return o, err
+	}
+	if o.output, err = readOutput(t.files(), t.options.Records); err != nil {
+		return o, err
+	}
+	return o, checkCommitted(ctx, t)
+}
+
+// execute starts the program, watches it until it ends, and reads the last
+// line that it printed.
+func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *sampler, error) {
+	cmd, err := c.command(t)
+	if err != nil {
+		return summary{}, nil, err
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		return summary{}, nil, err
+	}
+	halt := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer halt()
+	watch := startSampler(cmd.Process.Pid, c.role, h.broker.Process.Pid)
+	err = cmd.Wait()
+	watch.finish()
+	if err != nil {
+		return summary{}, nil, fmt.Errorf("%w\n%s", err, lastBytes(errs.Bytes(), 2000))
+	}
+	var s summary
+	if err := json.Unmarshal(lastLine(out.Bytes()), &s); err != nil {
+		return s, nil, fmt.Errorf("read summary %q: %w", lastLine(out.Bytes()), err)
+	}
+	return s, watch, nil
+}
+
+func measureRun(c contender, s summary, watch *sampler, records int64) (outcome, error) {
+	took := s.AllDurableAt.Sub(s.FirstRecordAt)
+	if s.FirstRecordAt.IsZero() || took <= 0 {
+		return outcome{}, fmt.Errorf("summary says first record at %v, all durable at %v", s.FirstRecordAt, s.AllDurableAt)
+	}
+	o := outcome{
+		rowsPerSecond: float64(records) / took.Seconds(),
+		cpu:           map[string]float64{}, peak: map[string]int64{},
+		rootGrowth: watch.rss().growth(s.FirstRecordAt, s.AllDurableAt),
+	}
+	for _, role := range []string{c.role, roleSource, roleSink, roleBroker} {
+		o.cpu[role] = watch.cpuSeconds(role, s.FirstRecordAt, s.AllDurableAt)
+		o.peak[role] = watch.peakBytes(role)
+	}
+	return o, nil
+}
+
+func lastLine(b []byte) []byte {
+	b = bytes.TrimSpace(b)
+	return b[bytes.LastIndexByte(b, '\n')+1:]
+}
+
+func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
