@@ -24,22 +24,23 @@ const (
 	numColumns
 )
 
-type header struct {
-	Name  string  `parquet:"name"`
-	Value *[]byte `parquet:"value,optional"`
-}
-
+// row is the product's raw schema.
 type row struct {
-	ID          [16]byte `parquet:"_twg_record_id,uuid"`
+	ID          [16]byte `parquet:"_twg_record_id,uuid,plain"`
 	Cluster     string   `parquet:"cluster,dict"`
 	Topic       string   `parquet:"topic,dict"`
 	Incarnation string   `parquet:"incarnation,dict"`
-	Partition   int32    `parquet:"partition"`
-	Position    int64    `parquet:"position"`
-	TimestampMS int64    `parquet:"timestamp_ms"`
-	Key         []byte   `parquet:"key,optional"`
-	Value       []byte   `parquet:"value,optional"`
+	Partition   int32    `parquet:"partition,plain"`
+	Position    int64    `parquet:"position,plain"`
+	TimestampMS int64    `parquet:"timestamp_ms,plain"`
+	Key         []byte   `parquet:"key,optional,plain"`
+	Value       []byte   `parquet:"value,optional,plain"`
 	Headers     []header `parquet:"headers,list"`
+}
+
+type header struct {
+	Name  []byte `parquet:"name,plain"`
+	Value []byte `parquet:"value,optional,plain"`
 }
 
 var schema = parquet.SchemaOf(new(row))

@@ -8,7 +8,7 @@ import (
 
 // idMaker computes the record ids of one stream: 16 bits of the stream's
 // hash, 48 bits of position, and 64 bits over stream, position and value. It
-// is written from docs/protocol.md, apart from the product's own.
+// is written apart from the product's own and agrees with its golden vectors.
 type idMaker struct {
 	prefix uint64
 	stream []byte
@@ -18,7 +18,7 @@ type idMaker struct {
 func newIDMaker(cluster, topic, incarnation string, partition int32) *idMaker {
 	var b []byte
 	for _, part := range []string{cluster, topic, incarnation} {
-		b = appendPart(b, []byte(part))
+		b = appendPart(b, []byte(part)) // never null, also if it is empty
 	}
 	b = appendPart(b, binary.BigEndian.AppendUint32(nil, uint32(partition)))
 	return &idMaker{prefix: xxh3.Hash(b) >> 48 << 48, stream: b}
@@ -34,12 +34,12 @@ func (m *idMaker) id(position int64, value []byte) (id [16]byte) {
 	return id
 }
 
-// appendPart marks null, or gives the length and the bytes.
+// appendPart gives the length and the bytes; null is a length that no part
+// has, and nothing.
 func appendPart(b, part []byte) []byte {
 	if part == nil {
-		return append(b, 0)
+		return binary.BigEndian.AppendUint32(b, 1<<32-1)
 	}
-	b = append(b, 1)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(part)))
 	return append(b, part...)
 }
