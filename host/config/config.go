@@ -1,0 +1,130 @@
+package config
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// Config is one pipeline file.
+type Config struct {
+	// Filename is the name that Load was given.
+	Filename string
+	// PluginDir is the directory of plugin programs; empty: not said.
+	PluginDir string
+	Pipelines []*Pipeline
+	// Secrets hides the values of env() and file() in text for people.
+	Secrets *Secrets
+}
+
+// Role is which half of the work a host does for a pipeline.
+type Role string
+
+const (
+	RoleIngest   Role = "ingest"
+	RoleRecovery Role = "recovery"
+	RoleBoth     Role = "both"
+)
+
+// OnGap is what happens when records were removed before they were read.
+type OnGap string
+
+const (
+	// OnGapFail halts the pipeline, with the positions that are gone.
+	OnGapFail OnGap = "fail"
+	// OnGapContinue raises the alarm and goes on behind the gap.
+	OnGapContinue OnGap = "continue"
+)
+
+// Pipeline is one pipeline block.
+type Pipeline struct {
+	Name        string
+	Role        Role
+	Granularity sdk.Granularity
+	// Topics holds the granularity of single topics.
+	Topics map[string]sdk.Granularity
+	// MemoryBudget bounds, in frame bytes, what may be in flight.
+	MemoryBudget int64
+	// MaxRecordBytes bounds key + value + headers of one record.
+	MaxRecordBytes int64
+	// MaxAckDelay is how long a record may wait for its receipt before the
+	// host sends Flush.
+	MaxAckDelay time.Duration
+	// ShutdownTimeout bounds a graceful stop.
+	ShutdownTimeout time.Duration
+	OnGap           OnGap
+	// AcceptLoss names source plugins whose records may be lost for good.
+	AcceptLoss []string
+	// Source is nil only if the file has errors.
+	Source *Source
+	Sinks  []*Sink
+
+	place
+}
+
+// Source is a pipeline's source block.
+type Source struct {
+	Plugin   string
+	Settings *Settings
+
+	place
+}
+
+// SinkRole is a sink's part in the guarantee.
+type SinkRole string
+
+const (
+	// SinkOnly is the one sink of a single-sink pipeline: it gates.
+	SinkOnly SinkRole = ""
+	// SinkPrimaryRaw gates and keeps what the others are rebuilt from.
+	SinkPrimaryRaw SinkRole = "primary-raw"
+	// SinkSecondary never gates.
+	SinkSecondary SinkRole = "secondary"
+)
+
+// Sink is a sink block.
+type Sink struct {
+	Plugin string
+	Name   string
+	Role   SinkRole
+	// Durable is what the file says; nil: nothing.
+	Durable  *bool
+	Settings *Settings
+
+	place
+}
+
+// Gates reports whether the source's position waits for this sink.
+func (s *Sink) Gates() bool { return s.Role != SinkSecondary }
+
+// Gate returns the sink that gates, or nil where the file has errors.
+func (p *Pipeline) Gate() *Sink {
+	for _, s := range p.Sinks {
+		if s.Gates() {
+			return s
+		}
+	}
+	return nil
+}
+
+// place is where a block and its attributes stand.
+type place struct {
+	doc   *document
+	def   hcl.Range
+	attrs map[string]hcl.Range
+}
+
+// at is the range of the attribute, or of the block's head without it.
+func (p place) at(attr string) hcl.Range {
+	if r, ok := p.attrs[attr]; ok {
+		return r
+	}
+	return p.def
+}
+
+// Problem makes an error about the block's head.
+func (p place) Problem(summary, detail string) Diagnostic {
+	return p.doc.errorAt(p.def, summary, detail)
+}

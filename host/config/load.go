@@ -1,0 +1,116 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// maxFile bounds a pipeline file: the parser recurses, and a text of nothing
+// but brackets must not exhaust the stack.
+const maxFile = 256 << 10
+
+// Load reads one pipeline file's text. The Config is never nil and holds what
+// could be understood; it may be run only if the diagnostics have no error.
+func Load(filename string, src []byte, env Env) (*Config, Diagnostics) {
+	d := &decoder{doc: newDocument(filename, src[:min(len(src), maxFile)])}
+	c := &Config{Filename: filename, Secrets: d.doc.secrets}
+	if len(src) > maxFile {
+		d.problem(hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}, "File too large",
+			fmt.Sprintf("A pipeline file may have at most %d bytes. Split it: twg validate takes several files.", maxFile))
+		return c, d.diags
+	}
+	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
+	d.syntax(diags)
+	if diags.HasErrors() {
+		// What a broken file still yields would be followed by problems that
+		// are not there.
+		return c, d.diags
+	}
+	d.functions = functions(env, d.doc.secrets)
+	d.file(file.Body.(*hclsyntax.Body), c)
+	d.diags.Sort()
+	return c, d.diags
+}
+
+// decoder collects what is wrong with one file.
+type decoder struct {
+	doc       *document
+	diags     Diagnostics
+	functions map[string]function.Function
+	locals    map[string]cty.Value
+}
+
+func (d *decoder) problem(r hcl.Range, summary, detail string) {
+	d.diags = append(d.diags, d.doc.errorAt(r, summary, detail))
+}
+
+// syntax takes over the parser's diagnostics. Their details are about form;
+// the parser has no values yet.
+func (d *decoder) syntax(diags hcl.Diagnostics) {
+	seen := map[string]bool{}
+	for _, x := range diags {
+		// A quote that is not closed makes every line after it wrong.
+		if x.Summary == "Invalid multi-line string" && seen[x.Summary] {
+			continue
+		}
+		seen[x.Summary] = true
+		r := hcl.Range{Filename: d.doc.name, Start: hcl.InitialPos, End: hcl.InitialPos}
+		if x.Subject != nil {
+			r = *x.Subject
+		}
+		d.problem(r, x.Summary, x.Detail)
+	}
+}
+
+// file decodes the top level.
+func (d *decoder) file(body *hclsyntax.Body, c *Config) {
+	d.readLocals(body)
+	decodeAttributes(d, body, "at the top of the file", fileAttributes, c, nil)
+	names := map[string]bool{}
+	for _, b := range body.Blocks {
+		switch b.Type {
+		case "locals":
+		case "pipeline":
+			p := d.pipeline(b)
+			if names[p.Name] {
+				d.problem(b.DefRange(), "Pipeline name used twice", fmt.Sprintf("There is a pipeline %q above. Give each pipeline of a file its own name.", p.Name))
+			}
+			names[p.Name] = true
+			c.Pipelines = append(c.Pipelines, p)
+		default:
+			d.unknownBlock(b, "at the top of a file", []string{"pipeline", "locals"})
+		}
+	}
+	if len(c.Pipelines) == 0 && len(d.diags) == 0 {
+		d.problem(body.EndRange, "No pipeline", `A file needs at least one block: pipeline "name" { source ... sink ... }.`)
+	}
+}
+
+func (d *decoder) unknownBlock(b *hclsyntax.Block, where string, known []string) {
+	d.problem(b.TypeRange, "Unknown block", fmt.Sprintf("There is no block %q %s. %s", b.Type, where, didYouMean(b.Type, known)))
+}
+
+// labels checks that the block has exactly the labels named, and returns them
+// padded with empty ones.
+func (d *decoder) labels(b *hclsyntax.Block, want ...string) []string {
+	out := make([]string, len(want))
+	copy(out, b.Labels)
+	if len(b.Labels) != len(want) {
+		example := b.Type
+		for _, w := range want {
+			example += fmt.Sprintf(" %q", w)
+		}
+		d.problem(b.DefRange(), "Wrong number of labels", fmt.Sprintf("Write %s { ... }.", example))
+		return out
+	}
+	for i, l := range out {
+		if l == "" {
+			d.problem(b.LabelRanges[i], "Empty label", fmt.Sprintf("Give the %s block a %s.", b.Type, want[i]))
+		}
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// mustLoad loads a file that has no problem.
+func mustLoad(t *testing.T, text string) *Config {
+	t.Helper()
+	c, diags := check("in.hcl", text, goldenEnv())
+	if len(diags) > 0 {
+		t.Fatalf("diagnostics: %+v", diags)
+	}
+	return c
+}
+
+const parts = `
+  source "queue" {
+    config { brokers = ["a:1"] }
+  }
+  sink "lake" "files" {
+    config { dir = "./out" }
+  }
+}
+`
+
+func TestDefaults(t *testing.T) {
+	p := mustLoad(t, `pipeline "orders" {`+parts).Pipelines[0]
+	got := []any{p.Name, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, len(p.AcceptLoss), p.Source.Plugin, p.Sinks[0].Plugin, p.Sinks[0].Name}
+	want := []any{"orders", RoleBoth, sdk.GranularityBatch, int64(128 << 20), int64(64 << 20), 10 * time.Second, 30 * time.Second, OnGapFail, 0, "queue", "lake", "files"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if p.Gate() != p.Sinks[0] {
+		t.Error("the one sink does not gate")
+	}
+}
+
+func TestEveryAttribute(t *testing.T) {
+	c := mustLoad(t, `
+plugin_dir = "./bin"
+pipeline "orders" {
+  role             = "ingest"
+  granularity      = "record"
+  memory_budget    = 1048576
+  max_record_bytes = "100KB"
+  max_ack_delay    = "250ms"
+  shutdown_timeout = "1m30s"
+  on_gap           = "continue"
+  accept_loss      = ["queue"]
+  topic "slow" { granularity = "batch" }
+  topic "same" {}
+`+parts)
+	p := c.Pipelines[0]
+	got := []any{c.PluginDir, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, p.AcceptLoss, p.Topics}
+	want := []any{"./bin", RoleIngest, sdk.GranularityRecord, int64(1 << 20), int64(100_000), 250 * time.Millisecond, 90 * time.Second, OnGapContinue, []string{"queue"},
+		map[string]sdk.Granularity{"slow": sdk.GranularityBatch, "same": sdk.GranularityBatch}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// Case 20: a dollar sign is a dollar sign, except before a brace.
+func TestSettingsText(t *testing.T) {
+	tests := map[string]string{
+		`"pa$$word"`:                             "pa$$word",
+		`"a$b"`:                                  "a$b",
+		`"$HOME"`:                                "$HOME",
+		`"trailing$"`:                            "trailing$",
+		`"$${x}"`:                                "${x}",
+		`"100%"`:                                 "100%",
+		`"%%{x}"`:                                "%{x}",
+		`env("SECRET")`:                          "hunter2-from-env",
+		`env("NOT_SET", "or this")`:              "or this",
+		`file("secret.txt")`:                     "hunter2-from-file",
+		`format("%s:%d", "h", 1)`:                "h:1",
+		`"<${env("SECRET")}>"`:                   "<hunter2-from-env>",
+		`env("DOLLAR")`:                          "a$b${c}",
+		`env("SECRET") == "x" ? "equal" : "not"`: "not",
+		`7`:                                      "7",
+	}
+	env := goldenEnv()
+	lookup := env.LookupEnv
+	env.LookupEnv = func(name string) (string, bool) {
+		if name == "DOLLAR" {
+			return "a$b${c}", true
+		}
+		return lookup(name)
+	}
+	for _, expr := range slices.Sorted(maps.Keys(tests)) {
+		text := "pipeline \"x\" {\n source \"queue\" {\n config {\n brokers = []\n password = " + expr + "\n }\n }\n sink \"lake\" \"f\" {\n config { dir = \"d\" }\n }\n}"
+		c, diags := Load("in.hcl", []byte(text), env)
+		settings, more := CheckSettings(c.Pipelines[0].Source.Settings, fakePlugins["queue"].schema)
+		var got struct{ Password string }
+		if err := json.Unmarshal(settings.JSON(), &got); err != nil || len(diags)+len(more) > 0 {
+			t.Errorf("%s: %v %v %v", expr, err, diags, more)
+		}
+		if got.Password != tests[expr] {
+			t.Errorf("%s is %q, want %q", expr, got.Password, tests[expr])
+		}
+	}
+}
+
+func TestSettingsTypes(t *testing.T) {
+	c := mustLoad(t, `
+pipeline "orders" {
+  source "queue" {
+    config {
+      brokers = ["a:1", 2]
+      limits  = { bytes = 9007199254740993, rows = "5" }
+      linger  = 0.5
+    }
+  }
+  sink "lake" "files" {
+    config { dir = "./out" }
+  }
+}`)
+	settings, _ := CheckSettings(c.Pipelines[0].Source.Settings, fakePlugins["queue"].schema)
+	const want = `{"brokers":["a:1","2"],"limits":{"bytes":9007199254740993,"rows":5},"linger":0.5}`
+	if got := string(settings.JSON()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	c := mustLoad(t, `
+pipeline "orders" {
+  source "queue" {
+    config {
+      brokers  = [nonsensitive(env("DIR"))]
+      password = "literal-secret"
+    }
+  }
+  sink "database" "raw" {
+    config { token = env("SECRET") }
+  }
+}`)
+	got := c.Secrets.Hide("login with hunter2-from-env and literal-secret at ./from-env failed")
+	if want := "login with (hidden) and (hidden) at ./from-env failed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	_, diags := Load("in.hcl", []byte(strings.Repeat("#", maxFile+1)), goldenEnv())
+	if !diags.HasErrors() {
+		t.Error("accepted")
+	}
+}
+
+func TestDiagnosticsJSON(t *testing.T) {
+	_, diags := check("in.hcl", `pipelin "x" {}`, goldenEnv())
+	got, err := json.Marshal(diags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"severity":"error","summary":"Unknown block","detail":"There is no block \"pipelin\" at the top of a file. Did you mean \"pipeline\"?","file":"in.hcl","line":1,"column":1,"end_line":1,"end_column":8,"snippet":"pipelin \"x\" {}"}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
