@@ -7,13 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 )
 
 const (
 	outDir  = "bench/out"
 	outFile = outDir + "/latest.json"
-	binDir  = "bin"
+	binDir  = outDir + "/bin"
 )
 
 // harness is what all runs share: the binaries and the broker.
@@ -26,7 +25,7 @@ type harness struct {
 }
 
 func newHarness(ctx context.Context, o options) (*harness, error) {
-	if err := build(ctx); err != nil {
+	if err := build(ctx, binDir, o.profile); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
@@ -80,25 +79,4 @@ func (h *harness) startBroker(ctx context.Context) error {
 func (h *harness) close() {
 	h.stdin.Close()
 	_ = h.broker.Wait()
-}
-
-// build makes the binaries that the bench runs.
-func build(ctx context.Context) error {
-	for _, b := range [][2]string{
-		{"bench-yardstick", "./bench/yardstick"},
-		{"twg", "./cmd/twg"},
-		{"twg-plugin-kafka-source", "./plugins/kafka-source"},
-		{"twg-plugin-parquet", "./plugins/parquet"},
-	} {
-		args := []string{"build", "-o", filepath.Join(binDir, b[0])}
-		if tags := os.Getenv("BENCH_TAGS"); tags != "" {
-			args = append(args, "-tags", tags)
-		}
-		cmd := exec.CommandContext(ctx, "go", append(args, b[1])...)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("build %s: %w", b[1], err)
-		}
-	}
-	return nil
 }

@@ -4,8 +4,9 @@
 // both. Run it from the repository's root.
 //
 // The environment shortens a run: ROWS (records a topic), RUNS (pairs), ONLY
-// (names of rows, comma-separated). It exits 1 only if a result is wrong or
-// the yardstick is too slow to be one; a ratio is reported, not asserted.
+// (names of rows, comma-separated); PROFILE=1 writes CPU profiles. It exits 1
+// only if a result is wrong or the yardstick is too slow to be one; a ratio
+// is reported, not asserted.
 package main
 
 import (

@@ -13,6 +13,7 @@ type options struct {
 	Runs        int   `json:"runs"`
 	RowsPerFile int64 `json:"rows_per_file"`
 	only        []string
+	profile     bool
 }
 
 // benchCase is a row of the table: a topic of one compression.
@@ -30,7 +31,7 @@ var allCases = []benchCase{
 const partitions = 4
 
 func parseOptions(env func(string) string) (options, error) {
-	o := options{Records: 1_000_000, Runs: 3, RowsPerFile: 100_000}
+	o := options{Records: 1_000_000, Runs: 3, RowsPerFile: 100_000, profile: env("PROFILE") != ""}
 	var err error
 	if s := env("ROWS"); s != "" {
 		if o.Records, err = strconv.ParseInt(s, 10, 64); err != nil || o.Records < partitions {

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// programs are what the bench runs: binary and package.
+var programs = [][2]string{
+	{"bench-yardstick", "bench/yardstick"},
+	{"twg", "cmd/twg"},
+	{"twg-plugin-kafka-source", "plugins/kafka-source"},
+	{"twg-plugin-parquet", "plugins/parquet"},
+}
+
+// build compiles the programs into dir. The bench has a directory of its own:
+// a profiled binary must not be taken for the product's.
+func build(ctx context.Context, dir string, profiled bool) error {
+	var flags []string
+	if profiled {
+		var packages []string
+		for _, p := range programs {
+			packages = append(packages, p[1])
+		}
+		var err error
+		if flags, err = overlay(packages); err != nil {
+			return err
+		}
+	}
+	for _, p := range programs {
+		args := append([]string{"build", "-o", filepath.Join(dir, p[0])}, flags...)
+		cmd := exec.CommandContext(ctx, "go", append(args, "./"+p[1])...)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("build %s: %w", p[1], err)
+		}
+	}
+	return nil
+}
