@@ -6,16 +6,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
-// task is one run's input: a fresh group and a fresh directory.
+// task is one run's input: a fresh group and a fresh directory. The yardstick
+// reads the first topic only.
 type task struct {
 	address string
-	topic   string
+	topics  []string
 	group   string
 	dir     string
 	options options
 }
+
+// records is the number of records in all topics.
+func (t task) records() int64 { return t.options.Records * int64(len(t.topics)) }
 
 func (t task) files() string { return filepath.Join(t.dir, "files") }
 
@@ -34,7 +39,7 @@ var (
 
 func yardstickCommand(t task) (*exec.Cmd, error) {
 	return exec.Command(filepath.Join(binDir, "bench-yardstick"),
-		"-brokers", t.address, "-topic", t.topic, "-group", t.group, "-dir", t.files(),
+		"-brokers", t.address, "-topic", t.topics[0], "-group", t.group, "-dir", t.files(),
 		"-records", strconv.FormatInt(t.options.Records, 10),
 		"-rows-per-file", strconv.FormatInt(t.options.RowsPerFile, 10)), nil
 }
@@ -43,7 +48,7 @@ const pipelineText = `pipeline "bench" {
   source "kafka-source" {
     config {
       brokers = [%q]
-      topics  = [%q]
+      topics  = [%s]
       group   = %q
       start   = "earliest"
     }
@@ -58,9 +63,18 @@ const pipelineText = `pipeline "bench" {
 }
 `
 
+// quoted is the list's elements as HCL has them.
+func quoted(list []string) string {
+	var q []string
+	for _, s := range list {
+		q = append(q, strconv.Quote(s))
+	}
+	return strings.Join(q, ", ")
+}
+
 func twgCommand(t task) (*exec.Cmd, error) {
 	file := filepath.Join(t.dir, "bench.hcl")
-	text := fmt.Sprintf(pipelineText, t.address, t.topic, t.group, t.files(), t.options.RowsPerFile)
+	text := fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.files(), t.options.RowsPerFile)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, fmt.Errorf("write pipeline file: %w", err)
 	}

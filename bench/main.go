@@ -51,6 +51,9 @@ func runBench(ctx context.Context) error {
 		}
 		rep.Rows = append(rep.Rows, row)
 	}
+	if rep.Memory, err = h.measureMemory(ctx); err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
 	if err := writeJSON(outFile, rep); err != nil {
 		return err
 	}

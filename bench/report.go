@@ -18,6 +18,7 @@ const (
 
 type report struct {
 	Rows    []row   `json:"rows"`
+	Memory  memory  `json:"memory"`
 	Options options `json:"options"`
 }
 
@@ -46,8 +47,19 @@ func writeTable(out io.Writer, r report) {
 			x.PeakRSS, x.HostPeakRSS, x.HostRSSGrowth)
 	}
 	w.Flush()
+	fmt.Fprintf(out, "host memory over %d records in one run: peak %.0f MB, growth %+.1f MB (%s)\n",
+		r.Memory.Records, r.Memory.HostPeakRSS, r.Memory.HostRSSGrowth, flatness(r.Memory))
 	fmt.Fprintf(out, "medians of %d alternating pairs; CPU in seconds per million records; expected: ratio >= %.2f, host CPU <= %.1f\n",
 		r.Options.Runs, minRatio, maxHostCPU)
+}
+
+// flatness allows a tenth of the peak, which is what the garbage collector's
+// pacing moves by itself.
+func flatness(m memory) string {
+	if m.HostRSSGrowth <= m.HostPeakRSS/10 {
+		return "flat"
+	}
+	return "rising"
 }
 
 func verdict(ok bool) string {

@@ -92,3 +92,11 @@ func TestCheckRefusesASlowYardstick(t *testing.T) {
 		t.Errorf("got %v, want an error that names row b", err)
 	}
 }
+
+func TestFlatness(t *testing.T) {
+	for growth, want := range map[float64]string{-5: "flat", 0: "flat", 10: "flat", 10.1: "rising"} {
+		if got := flatness(memory{HostPeakRSS: 100, HostRSSGrowth: growth}); got != want {
+			t.Errorf("growth %v of 100: %s, want %s", growth, got, want)
+		}
+	}
+}

@@ -33,6 +33,18 @@ type row struct {
 	Runs           []runs  `json:"runs"`
 }
 
+// memory is the host's over one run of all topics, in MB: at its peak, over
+// time (evenly spaced, from the first record to the last commit), and how much
+// it rose from the second to the last quarter.
+type memory struct {
+	Records       int64     `json:"records"`
+	HostPeakRSS   float64   `json:"host_peak_rss_mb"`
+	HostRSSGrowth float64   `json:"host_rss_growth_mb"`
+	HostRSS       []float64 `json:"host_rss_mb"`
+}
+
+const memoryPoints = 20
+
 // runs are the rates of one pair.
 type runs struct {
 	Twg       float64 `json:"twg_rows_per_s"`

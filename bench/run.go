@@ -24,17 +24,18 @@ type outcome struct {
 	rowsPerSecond float64
 	cpu           map[string]float64 // seconds by role
 	peak          map[string]int64   // bytes by role
+	rootRSS       []float64          // bytes, over time
 	rootGrowth    float64            // bytes
 	output        output
 }
 
 // runOnce runs a contender on a fresh group and directory, verifies what it
 // wrote and removes it.
-func (h *harness) runOnce(ctx context.Context, c contender, bc benchCase) (outcome, error) {
+func (h *harness) runOnce(ctx context.Context, c contender, topics ...string) (outcome, error) {
 	h.runs++
 	t := task{
-		address: h.address, topic: bc.topic, options: h.options,
-		group: fmt.Sprintf("%s-%s-%d", c.name, bc.topic, h.runs),
+		address: h.address, topics: topics, options: h.options,
+		group: fmt.Sprintf("%s-%d", c.name, h.runs),
 	}
 	dir, err := filepath.Abs(filepath.Join(outDir, t.group))
 	if err != nil {
@@ -56,11 +57,11 @@ func (h *harness) runAndVerify(ctx context.Context, c contender, t task) (outcom
 	if err != nil {
 		return outcome{}, err
 	}
-	o, err := measureRun(c, s, watch, t.options.Records)
+	o, err := measureRun(c, s, watch, t.records())
 	if err != nil {
 		return o, err
 	}
-	if o.output, err = readOutput(t.files(), t.options.Records); err != nil {
+	if o.output, err = readOutput(t.files(), t.topics, t.options.Records); err != nil {
 		return o, err
 	}
 	return o, checkCommitted(ctx, t)
@@ -101,6 +102,7 @@ func measureRun(c contender, s summary, watch *sampler, records int64) (outcome,
 	o := outcome{
 		rowsPerSecond: float64(records) / took.Seconds(),
 		cpu:           map[string]float64{}, peak: map[string]int64{},
+		rootRSS:    watch.rss().between(s.FirstRecordAt, s.AllDurableAt),
 		rootGrowth: watch.rss().growth(s.FirstRecordAt, s.AllDurableAt),
 	}
 	for _, role := range []string{c.role, roleSource, roleSink, roleBroker} {

@@ -27,34 +27,38 @@ type output struct {
 // outputRow is the columns that are read back.
 type outputRow struct {
 	ID        [16]byte `parquet:"_twg_record_id,uuid"`
+	Topic     string   `parquet:"topic"`
 	Partition int32    `parquet:"partition"`
 	Position  int64    `parquet:"position"`
 }
 
-// readOutput reads all files of dir and checks that each of the topic's
-// records is there exactly once.
-func readOutput(dir string, records int64) (output, error) {
+// readOutput reads all files of dir and checks that each record of each topic
+// is there exactly once. Each topic has n records.
+func readOutput(dir string, topics []string, n int64) (output, error) {
 	var o output
 	paths, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
 	if err != nil {
 		return o, err
 	}
-	seen := make([]bool, records)
+	seen := map[string][]bool{}
+	for _, t := range topics {
+		seen[t] = make([]bool, n)
+	}
 	var rows int64
 	for _, path := range paths {
-		n, err := o.readFile(path, seen)
+		k, err := o.readFile(path, seen)
 		if err != nil {
 			return o, fmt.Errorf("read %s: %w", filepath.Base(path), err)
 		}
-		rows += n
+		rows += k
 	}
-	if rows != records {
-		return o, fmt.Errorf("wrong result: the files hold %d rows of %d records", rows, records)
+	if want := n * int64(len(topics)); rows != want {
+		return o, fmt.Errorf("wrong result: the files hold %d rows of %d records", rows, want)
 	}
 	return o, nil
 }
 
-func (o *output) readFile(path string, seen []bool) (int64, error) {
+func (o *output) readFile(path string, seen map[string][]bool) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -88,15 +92,16 @@ func (o *output) readFile(path string, seen []bool) (int64, error) {
 
 // add counts a row. Record k of a topic was produced to partition k mod
 // partitions, at position k / partitions.
-func (o *output) add(r *outputRow, seen []bool) error {
+func (o *output) add(r *outputRow, seen map[string][]bool) error {
+	have := seen[r.Topic]
 	k := r.Position*partitions + int64(r.Partition)
-	if r.Partition < 0 || r.Partition >= partitions || k < 0 || k >= int64(len(seen)) {
-		return fmt.Errorf("wrong result: partition %d position %d was never produced", r.Partition, r.Position)
+	if r.Partition < 0 || r.Partition >= partitions || k < 0 || k >= int64(len(have)) {
+		return fmt.Errorf("wrong result: %s/%d position %d was never produced", r.Topic, r.Partition, r.Position)
 	}
-	if seen[k] {
-		return fmt.Errorf("wrong result: partition %d position %d is there twice", r.Partition, r.Position)
+	if have[k] {
+		return fmt.Errorf("wrong result: %s/%d position %d is there twice", r.Topic, r.Partition, r.Position)
 	}
-	seen[k] = true
+	have[k] = true
 	o.ids[0] += binary.BigEndian.Uint64(r.ID[:8])
 	o.ids[1] += binary.BigEndian.Uint64(r.ID[8:])
 	return nil
@@ -114,11 +119,13 @@ func checkCommitted(ctx context.Context, t task) error {
 	if err != nil {
 		return fmt.Errorf("fetch offsets of %s: %w", t.group, err)
 	}
-	for p := range int64(partitions) {
-		want := (t.options.Records + partitions - 1 - p) / partitions
-		got, ok := committed.Lookup(t.topic, int32(p))
-		if !ok || got.At != want {
-			return fmt.Errorf("wrong result: committed offset of %s/%d is %d (known: %t), the end is %d", t.topic, p, got.At, ok, want)
+	for _, topic := range t.topics {
+		for p := range int64(partitions) {
+			want := (t.options.Records + partitions - 1 - p) / partitions
+			got, ok := committed.Lookup(topic, int32(p))
+			if !ok || got.At != want {
+				return fmt.Errorf("wrong result: committed offset of %s/%d is %d (known: %t), the end is %d", topic, p, got.At, ok, want)
+			}
 		}
 	}
 	return nil

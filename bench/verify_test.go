@@ -12,7 +12,7 @@ import (
 func complete(n int64) []outputRow {
 	rows := make([]outputRow, n)
 	for k := range n {
-		rows[k] = outputRow{Partition: int32(k % partitions), Position: k / partitions}
+		rows[k] = outputRow{Topic: "t", Partition: int32(k % partitions), Position: k / partitions}
 		rows[k].ID[15] = 1
 	}
 	return rows
@@ -26,10 +26,11 @@ func TestReadOutput(t *testing.T) {
 	}{
 		{"complete", complete(11), ""},
 		{"one is missing", complete(11)[1:], "10 rows of 11"},
-		{"one is there twice", append(complete(11), outputRow{Partition: 2, Position: 1}), "twice"},
-		{"one instead of another", append(complete(11)[1:], outputRow{Partition: 2, Position: 1}), "twice"},
+		{"one is there twice", append(complete(11), outputRow{Topic: "t", Partition: 2, Position: 1}), "twice"},
+		{"one instead of another", append(complete(11)[1:], outputRow{Topic: "t", Partition: 2, Position: 1}), "twice"},
 		{"one too many", complete(12), "never produced"},
-		{"no such partition", append(complete(11), outputRow{Partition: 4}), "never produced"},
+		{"another topic", append(complete(11), outputRow{Topic: "u"}), "never produced"},
+		{"no such partition", append(complete(11), outputRow{Topic: "t", Partition: 4}), "never produced"},
 	} {
 		dir := t.TempDir()
 		half := len(c.rows) / 2
@@ -38,7 +39,7 @@ func TestReadOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o, err := readOutput(dir, 11)
+		o, err := readOutput(dir, []string{"t"}, 11)
 		if c.wrong == "" {
 			if err != nil || o.files != 3 || o.ids != [2]uint64{0, 11} {
 				t.Errorf("%s: %+v, %v", c.name, o, err)
