@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -19,7 +18,8 @@ import (
 //	faults broker <topic> <partitions> <directory of the files>
 //
 // It prints its address, and then a line a commit request, before it carries
-// the request out: "commit <partition> <offset> <visible files>". That is the
+// the request out: "commit <partition> <offset> <files>", where all files
+// whose number is below <files> are visible. That is the
 // exact moment at which everything below the offset must be in a file; no
 // sampling can fall between.
 func brokerMain(args []string) error {
@@ -54,7 +54,10 @@ func brokerMain(args []string) error {
 }
 
 func printCommits(topic, dir string, r *kmsg.OffsetCommitRequest) {
-	files := len(visibleFiles(dir))
+	files := 0
+	if visible := visibleFiles(dir); len(visible) > 0 {
+		files = fileNumber(visible[len(visible)-1]) + 1
+	}
 	for _, t := range r.Topics {
 		if t.Topic != topic && t.Topic != "" {
 			continue
@@ -63,10 +66,4 @@ func printCommits(topic, dir string, r *kmsg.OffsetCommitRequest) {
 			fmt.Printf("commit %d %d %d\n", p.Partition, p.Offset, files)
 		}
 	}
-}
-
-// visibleFiles lists the linked files of the log, which a reader would see.
-func visibleFiles(dir string) []string {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.parquet"))
-	return files
 }

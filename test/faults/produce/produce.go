@@ -89,52 +89,6 @@ func (p *Producer) Run(ctx context.Context) error {
 	return p.Err()
 }
 
-// portion sends a tick's records: plainly, or in a transaction that is
-// committed or aborted.
-func (p *Producer) portion(ctx context.Context, rng *rand.Rand, n *int64, count int) {
-	how := rng.IntN(6)
-	first := *n
-	*n += int64(count)
-	if how > 1 {
-		for i := first; i < *n; i++ {
-			p.send(ctx, p.plain, Content(p.cfg.Seed, i, p.cfg.Topic, p.cfg.Partitions), p.landed)
-		}
-		return
-	}
-	p.transaction(ctx, first, *n, how == 0)
-}
-
-func (p *Producer) transaction(ctx context.Context, from, next int64, commit bool) {
-	if err := p.txn.BeginTransaction(); err != nil {
-		p.fail(fmt.Errorf("begin transaction: %w", err))
-		return
-	}
-	var mu sync.Mutex
-	var places []verify.Place
-	for i := from; i < next; i++ {
-		p.send(ctx, p.txn, Content(p.cfg.Seed, i, p.cfg.Topic, p.cfg.Partitions), func(r *kgo.Record) {
-			mu.Lock()
-			defer mu.Unlock()
-			places = append(places, place(r))
-		})
-	}
-	if err := p.txn.Flush(ctx); err != nil {
-		p.fail(fmt.Errorf("flush transaction: %w", err))
-		return
-	}
-	if err := p.txn.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
-		p.fail(fmt.Errorf("end transaction: %w", err))
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if commit {
-		p.real = append(p.real, places...)
-	} else {
-		p.aborted += len(places)
-	}
-}
-
 // last flushes and puts one plain record at the end of every partition.
 func (p *Producer) last(ctx context.Context, n int64) {
 	for i := range p.cfg.Partitions {
@@ -166,32 +120,12 @@ func (p *Producer) landed(r *kgo.Record) {
 	}
 }
 
-func place(r *kgo.Record) verify.Place { return verify.Place{Partition: r.Partition, Position: r.Offset} }
+func place(r *kgo.Record) verify.Place {
+	return verify.Place{Partition: r.Partition, Position: r.Offset}
+}
 
 func (p *Producer) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, err)
-}
-
-// Err is what has gone wrong so far.
-func (p *Producer) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
-}
-
-// Real returns the records that are known to stand in the topic for good.
-// It may lack the newest.
-func (p *Producer) Real() []verify.Place {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]verify.Place(nil), p.real...)
-}
-
-// Counts says how many records stand, were aborted, and are large.
-func (p *Producer) Counts() (real, aborted, large int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.real), p.aborted, p.large
 }

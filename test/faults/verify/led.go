@@ -7,15 +7,15 @@ import (
 )
 
 // Sample is what was seen at one moment: the committed offsets, read first,
-// and how many files were visible after that.
+// and then that all files whose number is below Files were visible.
 type Sample struct {
 	At        time.Duration // since the run began
 	Committed map[int32]int64
 	Files     int
 }
 
-// FirstSeen maps a record's place to the number of files that were visible
-// when the first file that holds it had appeared: 1 for the first file.
+// FirstSeen maps a record's place to what Sample.Files is at least once the
+// first file that holds it is visible: the file's number and one.
 type FirstSeen map[Place]int
 
 // Led counts the records that lay below a committed offset while no visible
@@ -47,7 +47,7 @@ func ledPartition(f *Findings, samples []Sample, seen FirstSeen, partition int32
 			if n, ok := seen[p]; !ok {
 				f.add("%s: committed %d at %s, in no file", p, c, round(s.At))
 			} else if n > s.Files {
-				f.add("%s: committed %d at %s, before file number %d was visible", p, c, round(s.At), n)
+				f.add("%s: committed %d at %s, before file %d was visible", p, c, round(s.At), n-1)
 			}
 		}
 		done = c

@@ -13,7 +13,9 @@ type Place struct {
 	Position  int64
 }
 
-func (p Place) String() string { return fmt.Sprintf("partition %d position %d", p.Partition, p.Position) }
+func (p Place) String() string {
+	return fmt.Sprintf("partition %d position %d", p.Partition, p.Position)
+}
 
 // Header is one header of a record; a nil value is null.
 type Header struct {

@@ -88,3 +88,33 @@ func Inside(f *Findings, file string, rows []Row, spans []Span) {
 		}
 	}
 }
+
+// Checkpoint checks that state, what a checkpoint says is held, is what the
+// files before it held: no more (INV8) and no less.
+func Checkpoint(f *Findings, file string, state, before []Span) {
+	says, held := merge(state), merge(before)
+	if !slices.Equal(says, held) {
+		f.add("%s says that %v is held, the files before it hold %v", file, says, held)
+	}
+}
+
+// merge joins spans that touch.
+func merge(spans []Span) []Span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(a, b Span) int {
+		if a.Partition != b.Partition {
+			return int(a.Partition - b.Partition)
+		}
+		return order(a, b)
+	})
+	var out []Span
+	for _, s := range spans {
+		s.File = ""
+		if n := len(out) - 1; n >= 0 && out[n].Partition == s.Partition && s.From <= out[n].Next {
+			out[n].Next = max(out[n].Next, s.Next)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/twg-io/twg/test/faults/verify"
+)
+
+// broker is the running broker process.
+type broker struct {
+	cmd  *exec.Cmd
+	addr string
+	wg   sync.WaitGroup
+}
+
+// startBroker starts this program again as a broker. onCommit hears of every
+// commit request, with the number of files that were visible at that moment.
+func startBroker(dir string, partitions int32, files string, onCommit func(verify.Sample)) (*broker, error) {
+	log, err := os.Create(filepath.Join(dir, "broker.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := exec.Command(os.Args[0], "broker", topicName, strconv.Itoa(int(partitions)), files)
+	cmd.Stderr = log
+	// The broker must not outlive a harness that was killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start broker: %w", err)
+	}
+	b := &broker{cmd: cmd}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		b.stop()
+		return nil, fmt.Errorf("start broker: it printed no address; see %s", log.Name())
+	}
+	b.addr = lines.Text()
+	b.wg.Go(func() { readCommits(lines, out, onCommit) })
+	return b, nil
+}
+
+func readCommits(lines *bufio.Scanner, rest io.Reader, onCommit func(verify.Sample)) {
+	for lines.Scan() {
+		var partition int32
+		var next int64
+		var files int
+		if n, _ := fmt.Sscanf(lines.Text(), "commit %d %d %d", &partition, &next, &files); n == 3 {
+			onCommit(verify.Sample{Committed: map[int32]int64{partition: next}, Files: files})
+		}
+	}
+	_, _ = io.Copy(io.Discard, rest)
+}
+
+func (b *broker) stop() {
+	_ = b.cmd.Process.Signal(syscall.SIGTERM)
+	b.wg.Wait()
+	_ = b.cmd.Wait()
+}

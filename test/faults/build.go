@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// programs maps the binaries of a run to their packages.
+var programs = map[string]string{
+	"twg":                     "./cmd/twg",
+	"twg-plugin-kafka-source": "./plugins/kafka-source",
+	"twg-plugin-parquet":      "./plugins/parquet",
+}
+
+// build puts the product's binaries, with fault points and perhaps a flaw,
+// into dir.
+func build(ctx context.Context, dir, mutant string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tags := "faults"
+	if mutant != "" {
+		tags += ",mutant_" + strings.ReplaceAll(mutant, "-", "_")
+	}
+	for name, pkg := range programs {
+		cmd := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", filepath.Join(dir, name), pkg)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return nil
+}

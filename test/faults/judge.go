@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twg-io/twg/test/faults/readback"
+	"github.com/twg-io/twg/test/faults/verify"
+)
+
+// catchUpWithin bounds the time until everything produced is committed, once
+// the kills are over (INV4).
+const catchUpWithin = 60 * time.Second
+
+// verdict is what a run has shown.
+type verdict struct {
+	rows     *verify.Rows
+	led      verify.Findings
+	others   []verify.Findings // each of them fails the run too
+	problems []string
+	files    int
+	records  int
+}
+
+// ok reports whether everything was as it must be.
+func (v *verdict) ok() bool {
+	for _, f := range v.others {
+		if f.Count > 0 {
+			return false
+		}
+	}
+	return !v.caught() && v.rows.Extra.Count == 0 && v.rows.Wrong.Count == 0 && len(v.problems) == 0
+}
+
+// caught reports whether something was lost, duplicated or committed too
+// early.
+func (v *verdict) caught() bool {
+	return v.rows.Lost.Count > 0 || v.rows.Duplicated.Count > 0 || v.led.Count > 0
+}
+
+// judge lets the pipeline catch up and stop, and reads topic and files anew.
+// After a stall, or with a mutant, only what was committed counts as promised.
+func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
+	promised := map[int32]int64(nil)
+	if stalled != nil {
+		r.problem("stalled", "%v", stalled)
+	}
+	if stalled != nil || r.opt.mutant != "" {
+		r.killEverything()
+		promised = r.watch.frontier()
+	} else {
+		r.finish(ctx)
+	}
+	id, records, err := readback.Topic(ctx, []string{r.broker.addr}, topicName)
+	if err != nil {
+		return nil, err
+	}
+	v := &verdict{rows: verify.NewRows(id, records), records: len(records)}
+	r.readFiles(v)
+	v.rows.Finish(promised)
+	v.led = r.watch.led(places(records))
+	v.others = append(v.others, r.watch.rewound, r.watch.incomplete)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v.problems = r.problems
+	return v, nil
+}
+
+// finish waits until everything is committed and stops the host gracefully.
+func (r *run) finish(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, catchUpWithin)
+	defer cancel()
+	want := map[int32]int64{}
+	for _, p := range r.prod.Real() {
+		want[p.Partition] = max(want[p.Partition], p.Position+1)
+	}
+	if err := r.watch.waitReached(wait, want); err != nil {
+		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, produced %v", catchUpWithin, r.watch.frontier(), want)
+	}
+	if how := r.host.stop(ctx); how != "" {
+		r.problem("stop", "%s; see host.log", how)
+	}
+	r.nothingLeft()
+}
+
+// readFiles reads every visible file whole, a second time where the watcher
+// read it before: a file must not change.
+func (r *run) readFiles(v *verdict) {
+	incomplete := verify.Findings{Kind: "incomplete file at the end"}
+	outside := verify.Findings{Kind: "row outside of its file's spans"}
+	checkpoints := verify.Findings{Kind: "checkpoint"}
+	var spans, voids []verify.Span
+	for _, path := range visibleFiles(r.files) {
+		v.files++
+		f, err := readback.Parquet(path)
+		if err != nil {
+			incomplete.Add("%v", err)
+			continue
+		}
+		v.rows.Add(f.Name, f.Rows)
+		verify.Inside(&outside, f.Name, f.Rows, f.Spans)
+		if f.Checkpoint {
+			verify.Checkpoint(&checkpoints, f.Name, f.State, spans)
+		}
+		spans, voids = append(spans, f.Spans...), append(voids, f.Voids...)
+	}
+	v.others = append(v.others, incomplete, outside, checkpoints, verify.Spans(spans, voids, r.watch.frontier()))
+}
+
+func places(records []verify.Record) []verify.Place {
+	out := make([]verify.Place, len(records))
+	for i, r := range records {
+		out[i] = r.Place
+	}
+	return out
+}
+
+// lastLine is the line that a run ends with.
+func (v *verdict) lastLine(kills int, seed uint64) string {
+	return fmt.Sprintf("kills=%d lost=%d duplicated=%d led=%d seed=%d", kills, v.rows.Lost.Count, v.rows.Duplicated.Count, v.led.Count, seed)
+}

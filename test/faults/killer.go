@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/twg-io/twg/test/faults/control"
+	"github.com/twg-io/twg/test/faults/schedule"
+)
+
+const (
+	// reachWithin bounds the wait for a point; after that the process is
+	// killed wherever it is.
+	reachWithin = 15 * time.Second
+	// progressWithin bounds the time from a kill until commits move again.
+	progressWithin = 40 * time.Second
+	// orphanWithin is how long a plugin may outlive its host.
+	orphanWithin = 10 * time.Second
+)
+
+// errStalled: after a kill nothing was committed any more (INV4).
+var errStalled = errors.New("stalled")
+
+// killer carries out a schedule.
+type killer struct {
+	host    *host
+	ctl     *control.Server
+	watch   *watcher
+	rng     *rand.Rand
+	tally   *tally
+	problem func(kind, format string, args ...any)
+	// orphans waits for the checks that plugins die with their host.
+	orphans sync.WaitGroup
+}
+
+// one kills once, and waits until the pipeline commits again.
+func (k *killer) one(ctx context.Context, kill schedule.Kill) error {
+	if err := k.revive(); err != nil {
+		return err
+	}
+	victim, exact, err := k.aim(ctx, kill)
+	if err != nil {
+		return err
+	}
+	at, _ := k.watch.position()
+	begun := time.Now()
+	k.strike(kill, victim)
+	k.tally.add(kill, exact)
+	if err := k.revive(); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, progressWithin)
+	defer cancel()
+	if err := k.watch.waitPast(wait, at); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: nothing was committed for %s after kill %s", errStalled, progressWithin, kill)
+	}
+	k.tally.recovered(time.Since(begun))
+	return nil
+}
+
+// aim waits until the victim stands at the point. If that does not come, it
+// returns whichever process has the role.
+func (k *killer) aim(ctx context.Context, kill schedule.Kill) (victim control.Process, exact bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	id := k.ctl.Arm(kill.Point.Name, kill.Hits, k.is(kill.Point.Role))
+	if kill.Point.Provoke != "" {
+		k.killRole(kill.Point.Provoke)
+		k.tally.provoked++
+	}
+	if r, err := k.ctl.Wait(wait, id); err == nil {
+		return r.Process, true, nil
+	}
+	if ctx.Err() != nil {
+		return victim, false, ctx.Err()
+	}
+	k.ctl.Disarm()
+	if err := k.revive(); err != nil {
+		return victim, false, err
+	}
+	wait, cancel = context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	live, err := k.ctl.WaitLive(wait, k.is(kill.Point.Role))
+	if err != nil {
+		return victim, false, fmt.Errorf("%w: no %s runs to be killed (%s)", errStalled, kill.Point.Role, kill)
+	}
+	select {
+	case <-time.After(time.Duration(k.rng.IntN(300)) * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return live[0], false, nil
+}
+
+// strike sends SIGKILL to the victim and to the role that goes with it.
+func (k *killer) strike(kill schedule.Kill, victim control.Process) {
+	if kill.Also != "" && kill.Also != schedule.Host {
+		k.killRole(kill.Also)
+	}
+	if kill.Point.Role == schedule.Host || kill.Also == schedule.Host {
+		k.killHost()
+	}
+	if kill.Point.Role != schedule.Host {
+		_ = syscall.Kill(victim.PID, syscall.SIGKILL)
+	}
+}
+
+func (k *killer) killRole(r schedule.Role) {
+	for _, p := range k.ctl.Live(k.is(r)) {
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+	}
+}
+
+// killHost kills the host and sees to it that its plugins follow.
+func (k *killer) killHost() {
+	pid, _ := k.host.current()
+	child := func(p control.Process) bool { return p.Parent == pid }
+	left := k.ctl.Live(child)
+	k.host.kill()
+	k.orphans.Go(func() {
+		deadline := time.Now().Add(orphanWithin)
+		for _, p := range left {
+			if !waitGone(p.PID, deadline) {
+				k.problem("orphan", "%s, process %d, still lives %s after its host", p.Role, p.PID, orphanWithin)
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		}
+	})
+}
+
+// revive starts the host again if it is gone; it is a problem if nobody
+// killed it.
+func (k *killer) revive() error {
+	_, exited := k.host.current()
+	select {
+	case <-exited:
+	default:
+		return nil
+	}
+	if how := k.host.diedAlone(); how != "" {
+		k.problem("host", "it ended by itself: %s; see host.log", how)
+	}
+	return k.host.start()
+}
+
+// is tells the processes of a role that belong to the host of now.
+func (k *killer) is(r schedule.Role) func(control.Process) bool {
+	return func(p control.Process) bool {
+		pid, _ := k.host.current()
+		if r == schedule.Host {
+			return p.PID == pid
+		}
+		return roleOf(p.Role) == r && p.Parent == pid
+	}
+}
+
+// roleOf maps an executable's name to its role.
+func roleOf(name string) schedule.Role {
+	switch name {
+	case "twg":
+		return schedule.Host
+	case "twg-plugin-kafka-source":
+		return schedule.Source
+	}
+	return schedule.Sink
+}

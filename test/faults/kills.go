@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/twg-io/twg/test/faults/control"
+	"github.com/twg-io/twg/test/faults/schedule"
+)
+
+// killAll carries out the schedule. It ends early when the pipeline stalls
+// (which it returns) and when a mutant is caught.
+func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error) {
+	k := &killer{
+		host: r.host, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
+		rng: rand.New(rand.NewPCG(r.opt.seed, 2)),
+	}
+	defer k.orphans.Wait()
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
+	for _, kill := range kills {
+		if err := k.one(ctx, kill); err != nil {
+			return err
+		}
+		if kill.N%10 == 0 {
+			fmt.Fprintf(r.out, "  %s  %d kills\n", r.clock(), kill.N)
+		}
+		if r.opt.mutant != "" && r.caughtSoFar() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// begin waits for the first commit.
+func (r *run) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, progressWithin)
+	defer cancel()
+	if err := r.watch.waitPast(ctx, 0); err != nil {
+		return fmt.Errorf("%w: nothing was committed for %s after the start", errStalled, progressWithin)
+	}
+	return nil
+}
+
+// caughtSoFar reports whether the watcher has seen a mutant's flaw already.
+func (r *run) caughtSoFar() bool {
+	return r.watch.doubled() > 0 || r.watch.led(r.prod.Real()).Count > 0
+}
+
+// killEverything ends the host and every plugin that is still there, also
+// those of earlier hosts, as a power cut would.
+func (r *run) killEverything() {
+	r.host.kill()
+	for _, p := range r.ctl.Live(anyProcess) {
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		waitGone(p.PID, deadline())
+	}
+}
+
+// nothingLeft checks that no process of the product is left after a graceful
+// stop.
+func (r *run) nothingLeft() {
+	for _, p := range r.ctl.Live(anyProcess) {
+		if !waitGone(p.PID, deadline()) {
+			r.problem("orphan", "%s, process %d, still lives %s after the host stopped", p.Role, p.PID, orphanWithin)
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
+	}
+}
+
+func anyProcess(control.Process) bool { return true }
+
+func deadline() time.Time { return time.Now().Add(orphanWithin) }

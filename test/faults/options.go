@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// mutants are the builds with a known flaw that the harness must find.
+var mutants = []string{"commit-on-send", "no-fsync", "skip-coverage"}
+
+// mutantKills is how many kills a mutant gets when none are asked for.
+const mutantKills = 24
+
+type options struct {
+	kills         int
+	seed          uint64
+	mutant        string
+	printSchedule bool
+	dir           string
+	perSecond     int
+}
+
+func parseOptions(args []string, stderr io.Writer) (options, error) {
+	var o options
+	fs := flag.NewFlagSet("faults", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.kills, "kills", 0, "number of kills (default 100, in mutant mode 24 at most)")
+	fs.Uint64Var(&o.seed, "seed", 1, "seed of schedule and records")
+	fs.StringVar(&o.mutant, "mutant", "", "run a build with a flaw that must be found: commit-on-send, no-fsync, skip-coverage or all")
+	fs.BoolVar(&o.printSchedule, "print-schedule", false, "print the schedule of the seed and end")
+	fs.StringVar(&o.dir, "dir", "out/faults", "where binaries, logs and files go")
+	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case fs.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	case o.kills < 0:
+		return o, errors.New("-kills must not be negative")
+	case o.perSecond < 20:
+		return o, errors.New("-rate must be at least 20 records a second")
+	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants, o.mutant):
+		return o, fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants)
+	}
+	if o.kills == 0 {
+		if o.kills = 100; o.mutant != "" {
+			o.kills = mutantKills
+		}
+	}
+	return o, nil
+}
+
+// each returns the options of every mutant that is asked for.
+func (o options) each() []options {
+	names := []string{o.mutant}
+	if o.mutant == "all" {
+		names = mutants
+	}
+	var out []options
+	for _, m := range names {
+		one := o
+		one.mutant = m
+		out = append(out, one)
+	}
+	return out
+}

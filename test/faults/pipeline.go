@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const (
+	topicName  = "faults"
+	groupName  = "twg-faults"
+	partitions = 4
+)
+
+// writePipeline writes the file that the host runs. Everything is small and
+// quick: files close often, the budget holds few of them, and a member that
+// was killed is missed soon.
+func writePipeline(dir, broker, files string) (string, error) {
+	const text = `pipeline "faults" {
+  budget        = "24MB"
+  max_ack_delay = "250ms"
+
+  source "kafka-source" {
+    config {
+      brokers            = [%q]
+      topics             = [%q]
+      group              = %q
+      session_timeout    = "1500ms"
+      heartbeat_interval = "300ms"
+    }
+  }
+
+  sink "parquet" "raw" {
+    durable = true
+    config {
+      dir            = %q
+      max_file_bytes = "1MB"
+      max_file_rows  = 400
+      max_file_age   = "500ms"
+    }
+  }
+}
+`
+	path := filepath.Join(dir, "pipeline.hcl")
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, broker, topicName, groupName, files), 0o644)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"github.com/twg-io/twg/test/faults/verify"
+)
+
+// position sums the committed offsets: it rises when the pipeline gets on.
+// moved is closed when it changes.
+func (w *watcher) position() (sum int64, moved <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, next := range w.committed {
+		sum += next
+	}
+	return sum, w.moved
+}
+
+// waitReached waits until the committed offsets are at least want.
+func (w *watcher) waitReached(ctx context.Context, want map[int32]int64) error {
+	reached := func() bool {
+		at := w.frontier()
+		for p, next := range want {
+			if at[p] < next {
+				return false
+			}
+		}
+		return true
+	}
+	return w.wait(ctx, reached)
+}
+
+// waitPast waits until the committed offsets have moved past sum.
+func (w *watcher) waitPast(ctx context.Context, sum int64) error {
+	return w.wait(ctx, func() bool { at, _ := w.position(); return at > sum })
+}
+
+// wait looks at done again whenever a commit has moved on.
+func (w *watcher) wait(ctx context.Context, done func() bool) error {
+	for {
+		_, moved := w.position()
+		if done() {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// led judges the samples so far.
+func (w *watcher) led(real []verify.Place) verify.Findings {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return verify.Led(w.samples, w.seen, real)
+}
+
+// frontier returns the committed offsets.
+func (w *watcher) frontier() map[int32]int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[int32]int64{}
+	for p, next := range w.committed {
+		out[p] = next
+	}
+	return out
+}
+
+// doubled is how many rows an earlier file held already.
+func (w *watcher) doubled() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.twice
+}
+
+// moments is how many samples led judges.
+func (w *watcher) moments() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.samples)
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/twg-io/twg/test/faults/verify"
+)
+
+// report prints everything but the last line.
+func (r *run) report(w io.Writer, v *verdict) {
+	r.tally.print(w)
+	_, aborted, large := r.prod.Counts()
+	took := time.Since(r.begun)
+	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %d files, %.0f s, %.0f rows/s; host started %d times\n",
+		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.host.starts)
+	fmt.Fprintf(w, "%d moments at which commits were compared with the files\n", r.watch.moments())
+	findings := append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.rows.Extra, v.rows.Wrong}, v.others...)
+	for _, f := range findings {
+		for _, line := range f.Lines() {
+			fmt.Fprintln(w, line)
+		}
+	}
+	for _, p := range v.problems {
+		fmt.Fprintln(w, p)
+	}
+	if !v.ok() {
+		fmt.Fprintf(w, "logs and files are in %s; the same seed gives the same schedule\n", r.dir)
+	}
+}
