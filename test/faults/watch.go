@@ -72,11 +72,11 @@ func (w *watcher) run(ctx context.Context) {
 // sample reads the offsets first and the files after: a file that appears in
 // between only helps the product.
 func (w *watcher) sample(ctx context.Context) {
+	committed := map[int32]int64{}
 	offsets, err := w.adm.FetchOffsets(ctx, w.group)
 	if err != nil {
-		return // the group does not exist yet, or the run is over
+		offsets = nil // the group does not exist yet, or the run is over
 	}
-	committed := map[int32]int64{}
 	offsets.Each(func(o kadm.OffsetResponse) {
 		if o.Err == nil && o.At >= 0 {
 			committed[o.Partition] = o.At
