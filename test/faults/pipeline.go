@@ -17,7 +17,7 @@ const (
 // was killed is missed soon.
 func writePipeline(dir, broker, files string) (string, error) {
 	const text = `pipeline "faults" {
-  budget        = "24MB"
+  memory_budget = "24MB"
   max_ack_delay = "250ms"
 
   source "kafka-source" {
