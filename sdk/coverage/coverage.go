@@ -49,8 +49,9 @@ type Set struct {
 	all  intervals
 }
 
-// AddHeld adds positions that are durably there.
+// AddHeld adds positions that are durably there. There are none below 0.
 func (s *Set) AddHeld(i Interval) {
+	i.From = max(0, i.From)
 	s.held = s.held.add(i)
 	s.all = s.all.add(i)
 }
@@ -88,10 +89,13 @@ func (s *Set) Clone() *Set {
 	return c
 }
 
-// Held returns the held intervals, ascending. The caller must not change them.
+// Held returns the held intervals, ascending, none empty, no two adjacent. The
+// caller must not change them; the next change of the set does.
 func (s *Set) Held() []Interval { return s.held }
 
-// Voids returns the void intervals, ascending. The caller must not change them.
+// Voids returns the void intervals, ascending and disjoint; neighbours of one
+// reason are one. A void may also be held. The caller must not change them;
+// the next change of the set does.
 func (s *Set) Voids() []Void { return s.void }
 
 // FirstHole is the first position that is neither held nor void: where a

@@ -25,6 +25,9 @@ func (s intervals) add(i Interval) intervals {
 
 // within returns the parts of i that s holds.
 func (s intervals) within(i Interval) []Interval {
+	if i.Empty() {
+		return nil
+	}
 	var out []Interval
 	for k := sort.Search(len(s), func(k int) bool { return s[k].Next > i.From }); k < len(s) && s[k].From < i.Next; k++ {
 		out = append(out, Interval{max(s[k].From, i.From), min(s[k].Next, i.Next)})
