@@ -81,3 +81,10 @@ func (g *Gate) Runs(dst []State) []State {
 }
 
 func (r *run) state() State { return State{r.stream, r.id, r.frontier, r.tail, r.committed} }
+
+// ForRun is the same durable position, to be named in a later run of the same
+// stream: a host proves with it that its source still owns the stream.
+func (c Committable) ForRun(run uint64) Committable {
+	c.run = run
+	return c
+}

@@ -1,0 +1,95 @@
+// Package offsetstore holds the rules about positions that two places know:
+// the source's own server and the gating sink's store. The semantics are the
+// host's, the storage is the sink's. The rules and the loss that each prevents
+// stand in docs/storage.md.
+package offsetstore
+
+import (
+	"fmt"
+
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// Decision is where a stream's run begins.
+type Decision struct {
+	// Position is where to start, unless Resolve asks the source first; then
+	// Resolved turns its answer into the final decision.
+	Position int64
+	Resolve  *sdk.Query
+	// Void, if not empty, must be durable under the stream's epoch before
+	// Start. It never overlaps what raw holds.
+	Void coverage.Void
+	// Alarm is a lead or another state that a person should know of.
+	Alarm string
+	// CommitFirst: there is no store, so the position itself must be committed
+	// to the broker before Start, or a crash could choose again.
+	CommitFirst bool
+}
+
+// Decide chooses where stream a starts. cov is raw's coverage, nil if the
+// gating sink keeps none.
+func Decide(a sdk.Assignment, cov *coverage.Set) Decision {
+	committed, foreign := a.Committed, false
+	if known := a.CommittedIncarnation; known != "" && a.Stream.Incarnation != "" && known != a.Stream.Incarnation {
+		// The topic was deleted and created again: the offset is another
+		// stream's, and the new one is read from its beginning ("latest" would
+		// lose what came before the metadata refresh).
+		committed, foreign = sdk.NoPosition, true
+	}
+	if cov == nil {
+		return withoutStore(a, committed, foreign)
+	}
+	return withStore(a, committed, foreign, cov)
+}
+
+func withoutStore(a sdk.Assignment, committed int64, foreign bool) Decision {
+	if committed >= 0 {
+		return Decision{Position: committed}
+	}
+	return Decision{Resolve: initial(a, foreign), CommitFirst: true}
+}
+
+func withStore(a sdk.Assignment, committed int64, foreign bool, cov *coverage.Set) Decision {
+	hole := cov.FirstHole()
+	switch {
+	case committed > hole && a.CommittedIncarnation == "":
+		// Nobody says that twg made this commit: somebody set the offset. It
+		// is trusted, and what it skips is void.
+		return Decision{Position: committed, Void: coverage.Void{Interval: coverage.Interval{From: hole, Next: committed}, Reason: coverage.Seek}}
+	case committed > hole:
+		return Decision{Position: hole, Alarm: fmt.Sprintf(
+			"the committed position %d of %s is ahead of what the sink holds (%d): the sink was restored, replaced or emptied; reading again from %d",
+			committed, a.Stream, hole, hole)}
+	case cov.End() > 0 || committed >= 0:
+		return Decision{Position: hole}
+	}
+	return Decision{Resolve: initial(a, foreign)}
+}
+
+// initial is the query for a stream that nobody has a position of.
+func initial(a sdk.Assignment, foreign bool) *sdk.Query {
+	q := &sdk.Query{Stream: a.Stream, At: a.Initial, TimestampMS: a.TimestampMS}
+	if foreign {
+		q.At = sdk.StartEarliest
+	}
+	return q
+}
+
+// Resolved completes a decision with the position that the source found.
+func (d Decision) Resolved(position int64) Decision {
+	d.Position, d.Resolve = position, nil
+	if !d.CommitFirst && position > 0 {
+		d.Void = coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}
+	}
+	return d
+}
+
+// GapVoids are the parts of a gap [wanted, available) that raw lacks.
+func GapVoids(cov *coverage.Set, wanted, available int64) []coverage.Void {
+	var vs []coverage.Void
+	for _, i := range cov.Holes(coverage.Interval{From: wanted, Next: available}) {
+		vs = append(vs, coverage.Void{Interval: i, Reason: coverage.Retention})
+	}
+	return vs
+}

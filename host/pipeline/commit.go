@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/internal/faultpoint"
+	"github.com/twg-io/twg/sdk"
+)
+
+// This file is the guarantee. A source position is committed by commit alone,
+// and commit takes only Committables. An ackgate.Committable cannot be made
+// outside ackgate, and ackgate makes it from durable outcomes of receipts (or
+// from a Start at a position below which the store holds everything). So what
+// is committed lags what is durable and never leads it: INV1, INV2.
+
+// committer is the one commit that may be under way.
+type committer struct {
+	busy  bool
+	retry time.Time // after a failure: not before
+	fails int
+}
+
+const commitTimeout = 30 * time.Second
+
+// commitReady commits what the gate has ready, one request at a time; what
+// becomes ready meanwhile goes into the next.
+func (p *Pipeline) commitReady() {
+	if p.commits.busy || p.src == nil || !p.src.isOpen() || time.Now().Before(p.commits.retry) {
+		return
+	}
+	ready := p.gate.Ready(nil)
+	if len(ready) == 0 {
+		return
+	}
+	p.commits.busy = true
+	src := p.src
+	p.goRun(func() {
+		errs := commit(src.life, src.reader, ready)
+		p.box.post(func() { p.committed(ready, errs) })
+	})
+}
+
+// commit tells a source's server how far everything is durable.
+func commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []error {
+	marks := make([]sdk.Mark, len(ready))
+	for i, c := range ready {
+		marks[i] = c.Mark()
+	}
+	faultpoint.Hit("commit")
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	return r.Commit(ctx, marks)
+}
+
+// committed takes the answer. What failed is ready again after a pause; if
+// the stream has gone elsewhere, Revoking, Lost or the source's end say so.
+func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
+	p.commits.busy = false
+	var failed error
+	for i, c := range ready {
+		if errs != nil && errs[i] != nil {
+			p.gate.Failed(c)
+			failed = errs[i]
+			continue
+		}
+		p.gate.Committed(c)
+		if st := p.byRun[c.Run()]; st != nil {
+			st.base, st.hasBase = c, true
+		}
+	}
+	if failed == nil {
+		p.commits.fails = 0
+		return
+	}
+	p.commits.fails++
+	p.commits.retry = time.Now().Add(backoff(p.commits.fails))
+	p.log.Warn("commit failed; trying again", "error", failed)
+}

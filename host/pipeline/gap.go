@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// gap takes the source's word that a position cannot be read.
+func (p *Pipeline) gap(g sdk.Gap) {
+	st := p.byRun[g.Run]
+	if st == nil {
+		return
+	}
+	if g.Cause == sdk.GapDiverged || p.cfg.OnGap == GapFail || g.Available < g.Wanted {
+		p.halt(fmt.Errorf("stream %s cannot be read at position %d: %s; the next available position is %d. "+
+			`Records between them may be lost. To go on without them, set on_gap = "continue" in the pipeline (not for a log that was cut and filled anew)`,
+			g.Stream, g.Wanted, g.Reason, g.Available))
+		return
+	}
+	if st.gap == nil {
+		p.gapped = append(p.gapped, st)
+	}
+	st.gap = &g
+}
+
+// resumeAfterGaps starts streams with a gap again, once what is in flight of
+// them is settled.
+func (p *Pipeline) resumeAfterGaps() {
+	p.gapped = slices.DeleteFunc(p.gapped, func(st *stream) bool {
+		if st.gap == nil || !p.live(st) || p.stopping != nil {
+			return true
+		}
+		s, ok := p.gate.Run(st.run)
+		if !ok || s.Frontier != s.Tail || p.src == nil {
+			return !ok
+		}
+		st.assignment.Committed = max(s.Committed, st.assignment.Committed)
+		p.endRun(st)
+		p.start(p.src, []*stream{st}, false)
+		return true
+	})
+}

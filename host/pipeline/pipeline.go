@@ -1,0 +1,213 @@
+// Package pipeline composes source, gate, offset store and sink into one
+// running pipeline and owns its life.
+//
+// One goroutine, the loop, owns all state; whatever happens elsewhere is
+// posted to it as a function. Three more goroutines do the blocking work: one
+// keeps the source open, one keeps a sink session open and writes to it, and
+// at most one commit is under way. The guarantee itself stands in commit.go.
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/sdk"
+)
+
+// GapPolicy says what happens when the source no longer has a position that
+// is wanted.
+type GapPolicy uint8
+
+const (
+	// GapFail halts the pipeline. The default.
+	GapFail GapPolicy = iota
+	// GapContinue records the missing positions as void, raises an alarm and
+	// goes on.
+	GapContinue
+)
+
+// Config is what a pipeline is made of. Source and Sink must be distinct per
+// pipeline; the pipeline opens and closes them.
+type Config struct {
+	Name  string
+	Owner string // host name and process, for people
+	// Source, Sink and what they can do as they are configured.
+	Source     sdk.Source
+	Sink       sdk.Sink
+	SinkCaps   sdk.Capabilities
+	SourceCaps sdk.Capabilities
+
+	Granularity      sdk.Granularity
+	TopicGranularity map[string]sdk.Granularity
+	// MemoryBudget bounds the frames that are held, in bytes. One frame more
+	// may be held than fits.
+	MemoryBudget int64
+	// MaxAckDelay is how long a batch may wait for its receipt before a Flush
+	// asks for it.
+	MaxAckDelay time.Duration
+	// ShutdownTimeout bounds a graceful stop.
+	ShutdownTimeout time.Duration
+	Limits          sdk.Limits
+	OnGap           GapPolicy
+	// UntilCaughtUp ends the run once everything that the source had at its
+	// start is durable and committed.
+	UntilCaughtUp bool
+	Logger        *slog.Logger
+}
+
+// Defaults, where Config has the zero value.
+const (
+	DefaultMemoryBudget    = 128 << 20
+	DefaultMaxAckDelay     = 10 * time.Second
+	DefaultShutdownTimeout = 30 * time.Second
+)
+
+// Pipeline is one pipeline. Run it once.
+type Pipeline struct {
+	cfg   Config
+	log   *slog.Logger
+	store sdk.OffsetStore // nil: the sink keeps no coverage
+	box   *mailbox
+	wg    sync.WaitGroup
+	done  chan struct{} // closed when the loop has ended
+	// stopSink asks the sink's goroutine to end its session in good order;
+	// sinkDone says that it has.
+	stopSink chan struct{}
+	sinkDone chan struct{}
+
+	// Owned by the loop.
+	gate     *ackgate.Gate
+	streams  map[sdk.Stream]*stream
+	byRun    map[uint64]*stream
+	lastRun  uint64
+	src      *source
+	budget   budget
+	out      outbound
+	revokes  []*revoke
+	gapped   []*stream
+	commits  committer
+	stopping *stopping
+	stat     Status
+}
+
+// New returns a pipeline that has not started.
+func New(cfg Config) *Pipeline {
+	cfg.MemoryBudget = orDefault(cfg.MemoryBudget, DefaultMemoryBudget)
+	cfg.MaxAckDelay = orDefault(cfg.MaxAckDelay, DefaultMaxAckDelay)
+	cfg.ShutdownTimeout = orDefault(cfg.ShutdownTimeout, DefaultShutdownTimeout)
+	cfg.Limits = orDefault(cfg.Limits, sdk.DefaultLimits)
+	cfg.Logger = orDefault(cfg.Logger, slog.Default())
+	p := &Pipeline{
+		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
+		stopSink: make(chan struct{}), sinkDone: make(chan struct{}),
+		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
+	}
+	p.budget.limit = cfg.MemoryBudget
+	p.out.init()
+	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
+		p.store = s
+	}
+	return p
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// randomID begins a sequence of numbers that are never used again: runs and
+// sessions are counted up from a random place in the lower half of the range.
+func randomID() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:]) >> 2
+}
+
+// Run runs the pipeline until ctx ends (a graceful stop), until it has caught
+// up, if that is asked for, or until it must halt; the reason is the error. A
+// second way to stop does not exist here: whoever will not wait kills the
+// plugins.
+func (p *Pipeline) Run(ctx context.Context) error {
+	// Plugins are called with a context of their own: a graceful stop still
+	// needs them.
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.goRun(func() { p.runSource(work) })
+	p.goRun(func() { defer close(p.sinkDone); p.runSink(work) })
+	err := p.loop(ctx)
+	cancel()
+	p.wg.Wait()
+	close(p.done)
+	return err
+}
+
+// goRun starts a goroutine that Run waits for.
+func (p *Pipeline) goRun(f func()) { p.wg.Go(f) }
+
+func (p *Pipeline) loop(ctx context.Context) error {
+	tick := time.NewTicker(min(max(p.cfg.MaxAckDelay/10, 10*time.Millisecond), time.Second))
+	defer tick.Stop()
+	stop := ctx.Done()
+	for !p.finished() {
+		select {
+		case <-p.box.wake:
+			for _, f := range p.box.take() {
+				f()
+			}
+		case <-tick.C:
+		case <-stop:
+			stop = nil
+			p.stop(nil)
+		}
+		p.settle()
+	}
+	p.finish()
+	return p.stopping.err
+}
+
+// settle draws the conclusions from whatever has just happened.
+func (p *Pipeline) settle() {
+	p.flushIfDue()
+	p.commitReady()
+	p.finishRevokes()
+	p.resumeAfterGaps()
+	p.grant()
+	if p.cfg.UntilCaughtUp && p.stopping == nil && p.caughtUp() {
+		p.stop(nil)
+	}
+}
+
+// mailbox is a queue of functions for the loop. Posting never blocks; what
+// can be posted is bounded by credit, by what is in flight, and by streams.
+type mailbox struct {
+	mu   sync.Mutex
+	q    []func()
+	wake chan struct{}
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+func (m *mailbox) post(f func()) {
+	m.mu.Lock()
+	m.q = append(m.q, f)
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *mailbox) take() []func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q := m.q
+	m.q = nil
+	return q
+}

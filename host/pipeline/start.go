@@ -1,0 +1,373 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/host/offsetstore"
+	"github.com/twg-io/twg/internal/faultpoint"
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// starter brings streams from Assigned to Start, off the loop: epochs are
+// acquired, coverage is read, the start is decided, what it skips is recorded,
+// and only then may the source begin. Any failure begins again from the top.
+type starter struct {
+	p   *Pipeline
+	src *source
+	sts []*stream
+	as  []sdk.Assignment
+	// prove: before acquiring, the source must show that it still owns the
+	// streams (after a fence).
+	prove  []ackgate.Committable
+	gaps   []*sdk.Gap
+	fences int
+
+	epochs []sdk.Epoch
+	covs   []*coverage.Set
+	plan   []offsetstore.Decision
+}
+
+// start starts streams of one assignment together.
+func (p *Pipeline) start(src *source, sts []*stream, prove bool) {
+	s := &starter{p: p, src: src, sts: sts}
+	for _, st := range sts {
+		st.starter = s
+		if prove && st.hasBase {
+			s.prove = append(s.prove, st.base.ForRun(p.newRun()))
+		}
+	}
+	p.goRun(func() { s.run(src.life, prove) })
+}
+
+func (p *Pipeline) newRun() uint64 {
+	p.lastRun++
+	return p.lastRun
+}
+
+func (s *starter) run(ctx context.Context, delayed bool) {
+	select {
+	case <-s.src.opened:
+	case <-ctx.Done():
+		return
+	}
+	for fails := 0; ctx.Err() == nil; fails++ {
+		if (fails > 0 || delayed) && !pause(ctx, backoff(fails+1)) {
+			return
+		}
+		if !s.refresh(ctx) {
+			return
+		}
+		err := s.try(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		switch sdk.KindOf(err) {
+		case sdk.KindFatal:
+			s.p.box.post(func() { s.p.halt(err) })
+			return
+		case sdk.KindFenced: // the source no longer has them all
+			s.p.box.post(func() { s.split(err) })
+			return
+		}
+		s.p.log.Warn("start failed; trying again", "stream", s.sts[0].key.String(), "streams", len(s.sts), "error", err)
+	}
+}
+
+// refresh leaves out the streams that were dropped or assigned anew since, and
+// reports whether any is left.
+func (s *starter) refresh(ctx context.Context) bool {
+	reply := make(chan struct{})
+	s.p.box.post(func() {
+		s.sts = slices.DeleteFunc(slices.Clone(s.sts), func(st *stream) bool { return !s.owns(st) })
+		s.as, s.gaps = nil, nil
+		for _, st := range s.sts {
+			s.as, s.gaps = append(s.as, st.assignment), append(s.gaps, st.gap)
+		}
+		close(reply)
+	})
+	select {
+	case <-reply:
+		return len(s.sts) > 0
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// owns reports, on the loop, whether it is still s that starts st.
+func (s *starter) owns(st *stream) bool {
+	return s.p.live(st) && st.starter == s && s.p.stopping == nil
+}
+
+// split, on the loop, finds out which streams the source no longer has: each
+// is tried alone, and one that fails alone is given up until it is assigned
+// again.
+func (s *starter) split(err error) {
+	for _, st := range s.sts {
+		switch {
+		case !s.owns(st):
+		case len(s.sts) == 1:
+			s.p.log.Info("the source no longer has the stream", "stream", st.key.String(), "error", err)
+			s.p.drop(st)
+		default:
+			s.p.start(s.src, []*stream{st}, false)
+		}
+	}
+}
+
+func (s *starter) try(ctx context.Context) error {
+	if err := s.proveOwnership(ctx); err != nil {
+		return err
+	}
+	s.epochs, s.covs = make([]sdk.Epoch, len(s.as)), make([]*coverage.Set, len(s.as))
+	if s.p.store != nil {
+		if err := s.acquire(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.decide(ctx); err != nil {
+		return err
+	}
+	if err := s.record(ctx); err != nil {
+		return err
+	}
+	return s.begin(ctx)
+}
+
+func (s *starter) proveOwnership(ctx context.Context) error {
+	if len(s.prove) == 0 {
+		return nil
+	}
+	for _, err := range commit(ctx, s.src.reader, s.prove) {
+		if err != nil {
+			return fmt.Errorf("prove that the source still owns its streams: %w", err)
+		}
+	}
+	return nil
+}
+
+// acquire takes the streams' epochs before it reads their coverage: what an
+// older owner still has under way cannot land any more.
+func (s *starter) acquire(ctx context.Context) error {
+	streams := make([]sdk.Stream, len(s.as))
+	index := map[sdk.Stream]int{}
+	for i, a := range s.as {
+		streams[i], index[a.Stream] = a.Stream, i
+	}
+	if s.p.cfg.SinkCaps.Fencing {
+		got, err := s.p.store.Acquire(ctx, s.p.cfg.Owner, streams)
+		if err != nil {
+			return fmt.Errorf("acquire epochs: %w", err)
+		}
+		for _, a := range got {
+			s.epochs[index[a.Stream]] = a.Epoch
+			s.notePrevious(s.sts[index[a.Stream]], a.Previous)
+		}
+		for i, e := range s.epochs {
+			if e.IsZero() {
+				return sdk.Errorf(sdk.KindRetryable, "acquire epochs", "the store gave none for %s", streams[i])
+			}
+		}
+	}
+	got, err := s.p.store.Coverage(ctx, sdk.LaneRaw, streams)
+	if err != nil {
+		return fmt.Errorf("read coverage: %w", err)
+	}
+	for i := range s.covs {
+		s.covs[i] = &coverage.Set{}
+	}
+	for _, c := range got {
+		if i, ok := index[c.Stream]; ok && c.Set != nil {
+			s.covs[i] = c.Set
+		}
+	}
+	return nil
+}
+
+func (s *starter) notePrevious(st *stream, owner string) {
+	if owner != "" && owner != s.p.cfg.Owner {
+		s.p.box.post(func() { st.owners = append(st.owners, owner) })
+	}
+}
+
+// decide chooses the positions; symbolic ones are asked for in one question.
+func (s *starter) decide(ctx context.Context) error {
+	s.plan = make([]offsetstore.Decision, len(s.as))
+	var queries []sdk.Query
+	var asked []int
+	for i, a := range s.as {
+		s.plan[i] = offsetstore.Decide(a, s.covs[i])
+		if s.plan[i].Resolve != nil {
+			queries, asked = append(queries, *s.plan[i].Resolve), append(asked, i)
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	got, err := s.src.reader.Resolve(ctx, queries)
+	if err != nil {
+		return fmt.Errorf("resolve start positions: %w", err)
+	}
+	for _, i := range asked {
+		at := sdk.NoPosition
+		for _, r := range got {
+			if r.Stream == s.as[i].Stream {
+				at = r.Position
+			}
+		}
+		if at < 0 {
+			return sdk.Errorf(sdk.KindRetryable, "resolve start positions", "the source gave none for %s", s.as[i].Stream)
+		}
+		s.plan[i] = s.plan[i].Resolved(at)
+	}
+	return nil
+}
+
+// record makes what the start skips durable under the epoch, before Start:
+// otherwise a crash could choose again, and what lies between is lost.
+func (s *starter) record(ctx context.Context) error {
+	var recs []sdk.CoverageRecord
+	for i := range s.plan {
+		voids := s.voids(i)
+		if len(voids) > 0 {
+			recs = append(recs, sdk.CoverageRecord{Stream: s.as[i].Stream, Epoch: s.epochs[i], Void: voids})
+		}
+	}
+	if len(recs) == 0 || s.p.store == nil {
+		return nil
+	}
+	if err := s.p.store.Record(ctx, sdk.LaneRaw, recs); err != nil {
+		if sdk.KindOf(err) == sdk.KindFenced {
+			return s.fencedAtStart(err)
+		}
+		return fmt.Errorf("record what the start skips: %w", err)
+	}
+	return nil
+}
+
+// fencedAtStart: somebody acquired between our acquiring and recording.
+func (s *starter) fencedAtStart(err error) error {
+	if s.fences++; s.fences >= maxFences {
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times: two hosts believe that they own %s; stop one of them: %v", s.fences, s.as[0].Stream, err)
+	}
+	return sdk.Errorf(sdk.KindRetryable, "record what the start skips", "%v", err)
+}
+
+// voids of stream i; a gap that the policy lets pass moves the start past it.
+func (s *starter) voids(i int) []coverage.Void {
+	var voids []coverage.Void
+	if !s.plan[i].Void.Empty() {
+		voids = append(voids, s.plan[i].Void)
+	}
+	g := s.gaps[i]
+	if g == nil || g.Available <= s.plan[i].Position {
+		return voids
+	}
+	if s.covs[i] == nil {
+		s.plan[i].Position, s.plan[i].CommitFirst = g.Available, true
+		return nil
+	}
+	voids = append(voids, offsetstore.GapVoids(s.covs[i], s.plan[i].Position, g.Available)...)
+	after := s.covs[i].Clone()
+	for _, v := range voids {
+		after.AddVoid(v)
+	}
+	s.plan[i].Position = after.FirstHole()
+	return voids
+}
+
+// begin registers the runs with the gate and tells the source to start.
+func (s *starter) begin(ctx context.Context) error {
+	reply := make(chan begun, 1)
+	s.p.box.post(func() { reply <- s.register() })
+	var b begun
+	select {
+	case b = <-reply:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if len(b.starts) == 0 {
+		return nil
+	}
+	faultpoint.Hit("start")
+	err := s.commitFirst(ctx, b.first)
+	if err == nil {
+		err = s.src.reader.Start(ctx, b.starts)
+	}
+	if err != nil {
+		s.p.box.post(func() { s.unregister() })
+		return fmt.Errorf("start streams: %w", err)
+	}
+	return nil
+}
+
+// begun is what the loop registered: what to start, and what to commit first.
+type begun struct {
+	starts []sdk.Start
+	first  []ackgate.Committable
+}
+
+// commitFirst records start positions at the source's own server where the
+// sink has no store for them.
+func (s *starter) commitFirst(ctx context.Context, first []ackgate.Committable) error {
+	if len(first) == 0 {
+		return nil
+	}
+	for _, err := range commit(ctx, s.src.reader, first) {
+		if err != nil {
+			return fmt.Errorf("commit the start position: %w", err)
+		}
+	}
+	s.p.box.post(func() { s.p.committed(first, nil) })
+	return nil
+}
+
+// register runs on the loop.
+func (s *starter) register() begun {
+	var b begun
+	for i, st := range s.sts {
+		if !s.owns(st) {
+			continue
+		}
+		d := s.plan[i]
+		if d.Alarm != "" {
+			s.p.alarm(d.Alarm)
+		}
+		if st.gap != nil {
+			s.p.alarm(fmt.Sprintf("positions [%d,%d) of %s are gone at the source (%s); going on after them", st.gap.Wanted, st.gap.Available, st.key, st.gap.Reason))
+			st.gap = nil
+		}
+		st.run, st.epoch = s.p.newRun(), s.epochs[i]
+		c, err := s.p.gate.Start(st.run, st.key, d.Position, st.assignment.Committed, s.p.granularity(st.key))
+		if err != nil {
+			s.p.halt(err)
+			return begun{}
+		}
+		s.p.byRun[st.run] = st
+		b.starts = append(b.starts, sdk.Start{Stream: st.key, Run: st.run, Epoch: st.epoch, Position: d.Position})
+		if d.CommitFirst {
+			b.first = append(b.first, c)
+		}
+	}
+	return b
+}
+
+// unregister undoes register, on the loop: the next try uses new runs.
+func (s *starter) unregister() {
+	for _, st := range s.sts {
+		if s.owns(st) {
+			s.p.endRun(st)
+			st.starter = s
+		}
+	}
+}
+
+func (p *Pipeline) granularity(s sdk.Stream) sdk.Granularity {
+	if g, ok := p.cfg.TopicGranularity[s.Topic]; ok {
+		return g
+	}
+	return p.cfg.Granularity
+}

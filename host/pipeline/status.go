@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// Status is where a pipeline stands.
+type Status struct {
+	Records int64 // made durable by this run, as the sink answered
+	Bytes   int64 // their frames, in proportion
+	// FirstRecord is when the first record came, LastDurable when the newest
+	// receipt did.
+	FirstRecord    time.Time
+	LastDurable    time.Time
+	InFlight       int64 // bytes held
+	Alarms         int
+	SourceRestarts int
+	SinkRestarts   int
+	SinkOpen       bool
+	Streams        []StreamStatus
+}
+
+// StreamStatus is where one stream stands.
+type StreamStatus struct {
+	Stream    sdk.Stream
+	Committed int64 // sdk.NoPosition: nothing yet
+	Frontier  int64
+	Tail      int64
+	End       int64 // -1: not known
+}
+
+// Lag is what is not committed yet, as far as the end is known.
+func (s StreamStatus) Lag() int64 {
+	if s.End < 0 {
+		return 0
+	}
+	return max(s.End-max(s.Committed, 0), 0)
+}
+
+// Status may be called at any time, from any goroutine, once Run has begun.
+func (p *Pipeline) Status() Status {
+	reply := make(chan Status, 1)
+	p.box.post(func() { reply <- p.snapshot() })
+	select {
+	case s := <-reply:
+		return s
+	case <-p.done:
+		return p.stat // the loop is over: nobody writes it any more
+	}
+}
+
+func (p *Pipeline) snapshot() Status {
+	p.stat.InFlight = p.budget.used
+	p.stat.SinkOpen = p.out.ses != nil
+	p.stat.Streams = nil
+	for _, st := range p.streams {
+		s := StreamStatus{Stream: st.key, Committed: sdk.NoPosition, End: st.end}
+		if g, ok := p.gate.Run(st.run); ok {
+			s.Committed, s.Frontier, s.Tail = g.Committed, g.Frontier, g.Tail
+		}
+		p.stat.Streams = append(p.stat.Streams, s)
+	}
+	slices.SortFunc(p.stat.Streams, func(a, b StreamStatus) int {
+		if c := strings.Compare(a.Stream.Topic, b.Stream.Topic); c != 0 {
+			return c
+		}
+		return int(a.Stream.Partition) - int(b.Stream.Partition)
+	})
+	return p.stat
+}
+
+func (p *Pipeline) sawFirstRecord(it *item) {
+	if p.stat.FirstRecord.IsZero() && it.batch.Frame.NumRecords() > 0 {
+		p.stat.FirstRecord = time.Now()
+	}
+}
+
+func (p *Pipeline) sawDurable(it *item, _ int, rows int) {
+	p.stat.LastDurable = time.Now()
+	p.stat.Records += int64(rows)
+	if n := it.batch.Frame.NumRecords(); n > 0 {
+		p.stat.Bytes += it.batch.Bytes() * int64(rows) / int64(n)
+	}
+}
+
+// allReceived reports whether everything up to the targets has come from the
+// source.
+func (p *Pipeline) allReceived() bool {
+	for _, st := range p.streams {
+		s, ok := p.gate.Run(st.run)
+		if !ok || !st.ended && (st.target < 0 || s.Tail < st.target) {
+			return false
+		}
+	}
+	return len(p.streams) > 0
+}
+
+// caughtUp reports whether everything that the streams had when they were
+// first asked about is durable and committed.
+func (p *Pipeline) caughtUp() bool {
+	if !p.allReceived() || p.commits.busy {
+		return false
+	}
+	for _, st := range p.streams {
+		s, _ := p.gate.Run(st.run)
+		want := st.target
+		if st.ended {
+			want = s.Tail
+		}
+		if s.Frontier < want || s.Committed < want {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,155 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/sdk"
+)
+
+// stream is an assignment of a stream: from Assigned until it is revoked,
+// lost or assigned again. Owned by the loop.
+type stream struct {
+	key        sdk.Stream
+	assignment sdk.Assignment
+	run        uint64 // 0: not started yet
+	epoch      sdk.Epoch
+	starter    *starter // who starts it, or did
+	ended      bool
+	// end is where the source last said that the stream ends; target what it
+	// said first, which "caught up" means. -1: not said yet.
+	end, target int64
+	// base is the newest position that is committed, to prove with.
+	base    ackgate.Committable
+	hasBase bool
+	gap     *sdk.Gap
+	fences  []time.Time
+	owners  []string // who fenced it, for people
+}
+
+func (st *stream) seeEnd(end int64) {
+	st.end = end
+	if st.target < 0 {
+		st.target = end
+	}
+}
+
+func (p *Pipeline) allStreams() []*stream {
+	out := make([]*stream, 0, len(p.streams))
+	for _, st := range p.streams {
+		out = append(out, st)
+	}
+	return out
+}
+
+// assigned takes streams that the source may read now, and starts them.
+func (p *Pipeline) assigned(src *source, as []sdk.Assignment) {
+	if p.stopping != nil {
+		return
+	}
+	sts := make([]*stream, len(as))
+	for i, a := range as {
+		if old := p.streams[a.Stream]; old != nil {
+			p.drop(old)
+		}
+		sts[i] = &stream{key: a.Stream, assignment: a, end: -1, target: -1}
+		p.streams[a.Stream] = sts[i]
+	}
+	p.start(src, sts, false)
+}
+
+// drop ends an assignment: before anything new is acquired, the gate forgets
+// the old run, and nothing of it is sent again.
+func (p *Pipeline) drop(st *stream) {
+	p.endRun(st)
+	if p.streams[st.key] == st {
+		delete(p.streams, st.key)
+	}
+}
+
+// endRun ends a stream's run, or the attempt to start one, but not its
+// assignment.
+func (p *Pipeline) endRun(st *stream) {
+	st.starter = nil
+	if st.run == 0 {
+		return
+	}
+	p.gate.Forget(st.run)
+	delete(p.byRun, st.run)
+	p.out.dropRun(p, st.run)
+	st.run = 0
+}
+
+// live reports whether st is still what its stream is assigned as.
+func (p *Pipeline) live(st *stream) bool { return p.streams[st.key] == st }
+
+// batch takes a batch from the source into the gate and on to the sink.
+func (p *Pipeline) batch(src *source, it *item) {
+	if p.src != src {
+		it.batch.Release() // its credit went with the source
+		return
+	}
+	ok := p.budget.received(it.batch.Bytes())
+	if !ok {
+		src.fail(protocolErrorOf("source", "a batch came without credit"))
+	}
+	tracked, err := p.liveSpans(it)
+	if err == nil && len(tracked) > 0 && ok {
+		err = p.track(it, tracked)
+	}
+	if err != nil {
+		src.fail(protocolErrorOf("source", "%w", err))
+	}
+	if err != nil || len(tracked) == 0 || !ok {
+		p.release(it)
+	}
+}
+
+// liveSpans fills in epochs and leaves out spans of old runs: what belongs to
+// an old run is dropped. A stopping pipeline takes nothing more.
+func (p *Pipeline) liveSpans(it *item) ([]sdk.Span, error) {
+	var tracked []sdk.Span
+	for i := range it.batch.Spans {
+		s := &it.batch.Spans[i]
+		st := p.byRun[s.Run]
+		if st == nil || p.stopping != nil {
+			it.left[i] = nil
+			continue
+		}
+		if st.key != s.Stream {
+			return nil, fmt.Errorf("run %d is of %s, not of %s", s.Run, st.key, s.Stream)
+		}
+		s.Epoch = st.epoch
+		tracked = append(tracked, *s)
+	}
+	return tracked, nil
+}
+
+func (p *Pipeline) track(it *item, spans []sdk.Span) error {
+	if o := it.oversize; o != nil {
+		p.haltRecord(o.stream, o.position, fmt.Sprintf(
+			"it has %d bytes, more than max_record_bytes = %d; raise the limit, or", o.bytes, p.cfg.Limits.MaxRecordBytes))
+		p.release(it)
+		return nil
+	}
+	p.out.lastItem++
+	it.id = p.out.lastItem
+	if err := p.gate.Track(it.id, spans); err != nil {
+		return err
+	}
+	p.sawFirstRecord(it)
+	p.out.add(it)
+	p.send(it)
+	return nil
+}
+
+// release gives a batch's memory and budget back.
+func (p *Pipeline) release(it *item) {
+	if it.batch == nil {
+		return
+	}
+	p.budget.released(it.batch.Bytes())
+	it.batch.Release()
+	it.batch = nil
+}
