@@ -59,6 +59,7 @@ func (s *Set) AddHeld(i Interval) {
 // AddVoid adds positions that will never be delivered. Where a position is
 // void already, the first reason stays.
 func (s *Set) AddVoid(v Void) {
+	v.From = max(0, v.From)
 	if v.Empty() {
 		return
 	}

@@ -73,6 +73,7 @@ func TestReasonsHaveNames(t *testing.T) {
 func FuzzSet(f *testing.F) {
 	f.Add(int64(0), int64(5), int64(5), int64(9), int64(3), int64(7))
 	f.Add(int64(math.MinInt64), int64(math.MaxInt64), int64(-1), int64(1), int64(0), int64(0))
+	f.Add(int64(-74), int64(5), int64(5), int64(9), int64(3), int64(-36))
 	f.Add(int64(9), int64(3), int64(math.MaxInt64), int64(math.MinInt64), int64(1), int64(2))
 	f.Fuzz(func(t *testing.T, a, b, c, d, e, g int64) {
 		var s Set
