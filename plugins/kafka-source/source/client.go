@@ -1,0 +1,105 @@
+package source
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+)
+
+// maxResponse bounds one response: a batch that is larger than what was asked
+// for comes whole.
+const maxResponse = 1 << 30
+
+// clientOptions are those of the one client, which keeps the membership, the
+// commits and the connections. It fetches nothing by itself: adjust leaves it
+// no partition to fetch, so it can neither reset a position nor prefetch.
+func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
+	adjust := func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+		return nil, nil
+	}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(s.Brokers...),
+		kgo.ClientID(s.ClientID),
+		kgo.WithLogger(clientLog{log}),
+		kgo.DisableClientMetrics(),
+		kgo.MetadataMaxAge(s.MetadataMaxAge),
+		kgo.MetadataMinAge(min(s.MetadataMaxAge, metadataMinAge)),
+		kgo.BrokerMaxReadBytes(maxResponse),
+		kgo.ConsumeTopics(s.Topics...),
+		kgo.ConsumerGroup(s.Group),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.DisableAutoCommit(),
+		kgo.SessionTimeout(s.SessionTimeout),
+		kgo.HeartbeatInterval(s.Heartbeat),
+		kgo.RebalanceTimeout(s.RebalanceTimeout),
+		kgo.AdjustFetchOffsetsFn(adjust),
+		kgo.OnPartitionsAssigned(g.assigned),
+		kgo.OnPartitionsRevoked(g.revoked),
+		kgo.OnPartitionsLost(g.lost),
+	}
+	if s.TLS != nil {
+		config, _ := s.TLS.config() // checked at Configure
+		opts = append(opts, kgo.DialTLSConfig(config))
+	}
+	if s.SASL != nil {
+		opts = append(opts, kgo.SASL(s.SASL.mechanism()))
+	}
+	return opts
+}
+
+func (t *TLS) config() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca holds no certificate in PEM. Use file() to read one from a file.")
+		}
+	}
+	if t.Cert == "" && t.Key == "" {
+		return c, nil
+	}
+	pair, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key))
+	if err != nil {
+		return nil, errors.New("cert and key are no pair in PEM. Set both or neither; use file() to read them from files.")
+	}
+	c.Certificates = []tls.Certificate{pair}
+	return c, nil
+}
+
+func (s *SASL) mechanism() sasl.Mechanism {
+	switch s.Mechanism {
+	case "plain":
+		return plain.Auth{User: s.User, Pass: s.Password}.AsMechanism()
+	case "scram-sha-256":
+		return scram.Auth{User: s.User, Pass: s.Password}.AsSha256Mechanism()
+	}
+	return scram.Auth{User: s.User, Pass: s.Password}.AsSha512Mechanism()
+}
+
+// clientLog passes the client's warnings on.
+type clientLog struct{ log *slog.Logger }
+
+func (l clientLog) Level() kgo.LogLevel {
+	if l.log.Enabled(context.Background(), slog.LevelDebug) {
+		return kgo.LogLevelDebug
+	}
+	return kgo.LogLevelWarn
+}
+
+func (l clientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
+	at := slog.LevelDebug
+	switch level {
+	case kgo.LogLevelError:
+		at = slog.LevelError
+	case kgo.LogLevelWarn:
+		at = slog.LevelWarn
+	}
+	l.log.Log(context.Background(), at, msg, keyvals...)
+}

@@ -1,0 +1,133 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// groupCallbacks are what the client calls when the group's assignment
+// changes, one at a time. It joins no new generation before they return.
+type groupCallbacks struct {
+	assigned, revoked, lost func(context.Context, *kgo.Client, map[string][]int32)
+}
+
+func (r *reader) groupCallbacks(ctx context.Context) groupCallbacks {
+	return groupCallbacks{
+		assigned: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+			if len(parts) > 0 {
+				r.table.assign(parts)
+				r.wantAnnouncement()
+			}
+		},
+		revoked: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) { r.revoked(ctx, parts) },
+		lost:    func(_ context.Context, _ *kgo.Client, parts map[string][]int32) { r.lost(parts) },
+	}
+}
+
+// revoked gives the host time to make durable and commit what is in flight,
+// while commits are served. When it returns, no commit of these partitions is
+// under way or will follow.
+func (r *reader) revoked(ctx context.Context, parts map[string][]int32) {
+	if len(parts) == 0 {
+		return
+	}
+	r.announcing.Lock() // the host hears of a stream before it hears of its end
+	runs := r.table.halt(parts)
+	r.announcing.Unlock()
+	deadline := time.Now().Add(r.set.RevokeTimeout)
+	if len(runs) > 0 && ctx.Err() == nil {
+		wait, cancel := context.WithDeadline(ctx, deadline)
+		err := r.events.Revoking(wait, runs, deadline)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("partitions were revoked before the host had finished with them", "runs", len(runs), "error", err)
+		}
+	}
+	r.table.remove(parts)
+	r.commits.wait()
+}
+
+// lost ends runs of which the group has already disposed.
+func (r *reader) lost(parts map[string][]int32) {
+	r.announcing.Lock()
+	runs := r.table.remove(parts)
+	r.announcing.Unlock()
+	if len(runs) > 0 {
+		r.log.Warn("the group membership was lost, joining again", "runs", len(runs))
+		r.events.Lost(runs)
+	}
+}
+
+const announceRetry = 500 * time.Millisecond
+
+// announce tells the host about new assignments, with what the group has
+// committed. It tries again until that is known.
+func (r *reader) announce(ctx context.Context) {
+	for {
+		var retry <-chan time.Time
+		if parts := r.table.unannounced(); len(parts) > 0 {
+			done, err := r.announceThese(ctx, parts)
+			if err != nil && ctx.Err() == nil {
+				r.log.Warn("cannot read what the group has committed, trying again", "group", r.set.Group, "error", err)
+			}
+			if !done {
+				retry = time.After(announceRetry)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.announceWanted:
+		case <-retry:
+		}
+	}
+}
+
+// announceThese announces what it can of parts; done: that was all.
+func (r *reader) announceThese(ctx context.Context, parts []partition) (done bool, err error) {
+	if _, err := r.cluster.refresh(ctx); err != nil {
+		return false, err
+	}
+	r.wantMetadata() // whoever leads the new partitions must be fetched from
+	held, err := fetchCommitted(ctx, r.client, r.set.Group)
+	if err != nil {
+		return false, err
+	}
+	r.announcing.Lock()
+	defer r.announcing.Unlock()
+	var list []sdk.Assignment
+	done = true
+	for _, p := range parts {
+		id, topicID, count, ok := r.cluster.identify(p)
+		if !ok {
+			done = false // the topic is not there (any more, or yet)
+			continue
+		}
+		parts := held.firstParts(id, count)
+		if r.table.announce(p, id, topicID, parts) {
+			list = append(list, r.assignment(p, id, held, parts))
+		}
+	}
+	if len(list) == 0 {
+		return done, nil
+	}
+	return done, r.events.Assigned(ctx, list)
+}
+
+// assignment says what the group knows about a stream. A partition that was
+// added after the group's first run begins at its first record whatever start
+// says: nobody decided to leave its records out.
+func (r *reader) assignment(p partition, id sdk.Stream, held committedOffsets, parts int) sdk.Assignment {
+	a := sdk.Assignment{Stream: id, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}
+	if o, ok := held[p]; ok {
+		a.Committed, a.CommittedIncarnation = o.position, o.meta.Incarnation
+	}
+	if r.set.Start == "latest" && int(p.num) < parts {
+		a.Initial = sdk.StartLatest
+	}
+	return a
+}

@@ -1,0 +1,126 @@
+package source
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/twg-io/twg/plugins/kafka-source/recordbatch"
+	"github.com/twg-io/twg/sdk"
+)
+
+// reader is an open source. Its goroutines, all ended by Close: announce,
+// watchMetadata, reportLag, watchGroup, the sender, and one fetchFrom a
+// broker.
+type reader struct {
+	set     *Settings
+	log     *slog.Logger
+	events  sdk.Events
+	client  *kgo.Client
+	cluster *cluster
+	table   *table
+	budget  *budget
+	commits turns
+	chunks  chan chunk
+
+	// announcing is held while the host is told about streams, so that it
+	// hears of a stream before it hears of its end.
+	announcing sync.Mutex
+
+	announceWanted, metadataWanted, lagWanted chan struct{} // one slot each
+
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	closing sync.Once
+	closed  chan struct{}
+}
+
+func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &reader{
+		set: set, log: log, events: ev,
+		table: newTable(), budget: newBudget(), commits: newTurns(),
+		chunks:         make(chan chunk),
+		announceWanted: make(chan struct{}, 1),
+		metadataWanted: make(chan struct{}, 1),
+		lagWanted:      make(chan struct{}, 1),
+		cancel:         cancel,
+		closed:         make(chan struct{}),
+	}
+	client, err := kgo.NewClient(set.clientOptions(log, r.groupCallbacks(ctx))...)
+	if err != nil {
+		cancel()
+		return nil, sdk.Errorf(sdk.KindFatal, "make client", "%w", err)
+	}
+	r.client = client
+	r.cluster = &cluster{client: client, names: set.Topics}
+	r.wg.Go(func() { r.announce(ctx) })
+	r.wg.Go(func() { r.watchMetadata(ctx) })
+	r.wg.Go(func() { r.reportLag(ctx) })
+	r.wg.Go(func() { r.watchGroup(ctx) })
+	r.wg.Go(func() { r.newSender().run(ctx, r.chunks) })
+	return r, nil
+}
+
+func (r *reader) newSender() *sender {
+	return &sender{
+		table: r.table, events: r.events, limits: r.events.Limits(), budget: r.budget,
+		expand: recordbatch.NewDecompressor(int(r.set.MaxBatchBytes)),
+	}
+}
+
+// Resolve implements sdk.Reader.
+func (r *reader) Resolve(ctx context.Context, q []sdk.Query) ([]sdk.Resolved, error) {
+	return r.resolve(ctx, q)
+}
+
+// Start implements sdk.Reader.
+func (r *reader) Start(_ context.Context, starts []sdk.Start) error {
+	for _, s := range starts {
+		if s.Position < 0 || s.Position >= sdk.MaxPosition {
+			return sdk.Errorf(sdk.KindFatal, "start "+s.Stream.String(), "%d is not a position", s.Position)
+		}
+		if err := r.table.start(s); err != nil {
+			return err
+		}
+	}
+	wake(r.lagWanted)
+	return nil
+}
+
+// Commit implements sdk.Reader.
+func (r *reader) Commit(ctx context.Context, marks []sdk.Mark) []error { return r.commit(ctx, marks) }
+
+// Drop implements sdk.Reader.
+func (r *reader) Drop(ctx context.Context, runs []uint64) error { return r.table.drop(ctx, runs) }
+
+// Close implements sdk.Reader.
+func (r *reader) Close(ctx context.Context) error {
+	r.closing.Do(func() {
+		go func() { // ends with the client's requests, which ctx bounds below
+			defer close(r.closed)
+			r.cancel()
+			r.wg.Wait()
+			_ = r.client.LeaveGroupContext(ctx) // the session timeout does it otherwise
+			r.client.Close()
+		}()
+	})
+	select {
+	case <-r.closed:
+		return nil
+	case <-ctx.Done():
+		return sdk.Errorf(sdk.KindRetryable, "close source", "%w", ctx.Err())
+	}
+}
+
+func (r *reader) wantMetadata()     { wake(r.metadataWanted) }
+func (r *reader) wantAnnouncement() { wake(r.announceWanted) }
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,305 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// partition names what the group assigns: a topic's name, whatever topic has
+// that name now.
+type partition struct {
+	topic string
+	num   int32
+}
+
+// stream is an assigned partition of one incarnation of its topic.
+type stream struct {
+	id      sdk.Stream
+	topicID [16]byte
+	// parts is how many partitions the topic had when the group first read
+	// it.
+	parts int
+	// announced: the host was told. A stream that is not announced has no
+	// identity yet.
+	announced bool
+	run       *run // nil: waits for a Start
+	// ended holds the runs of this stream that are over: no mark of theirs is
+	// committed.
+	ended map[uint64]bool
+}
+
+// run is one Start of a stream.
+type run struct {
+	id      uint64
+	stream  sdk.Stream
+	topicID [16]byte
+	parts   int
+
+	// next is where the next fetch begins, epoch the leader epoch of the last
+	// batch before it (-1: not known). Both belong to whoever holds the run:
+	// a fetch that is under way (busy), else the table.
+	next  int64
+	epoch int32
+	busy  bool
+	// retryAt keeps the run from being fetched after an error.
+	retryAt time.Time
+	// halted: reported as a gap or ended; it is fetched no more.
+	halted bool
+	// over: nothing of the run may be delivered any more.
+	over bool
+	// sending counts deliveries that have begun.
+	sending int
+	// committed is the highest mark that was committed in this run.
+	committed int64
+
+	// sent is the position behind the last span; the sender's alone.
+	sent int64
+}
+
+// table is what the group has assigned to this member and what the host has
+// started. It does no I/O. All methods may be called from any goroutine.
+type table struct {
+	mu      sync.Mutex
+	owned   map[partition]*stream
+	runs    map[uint64]*run
+	changed chan struct{} // closed and replaced at each change
+	now     func() time.Time
+}
+
+func newTable() *table {
+	return &table{
+		owned:   make(map[partition]*stream),
+		runs:    make(map[uint64]*run),
+		changed: make(chan struct{}),
+		now:     time.Now,
+	}
+}
+
+// notify wakes whoever waits for a change. The caller holds mu.
+func (t *table) notify() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// watch returns a channel that is closed at the next change.
+func (t *table) watch() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changed
+}
+
+// assign takes note of partitions that the group gave to this member.
+func (t *table) assign(parts map[string][]int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for topic, nums := range parts {
+		for _, n := range nums {
+			if p := (partition{topic, n}); t.owned[p] == nil {
+				t.owned[p] = &stream{}
+			}
+		}
+	}
+	t.notify()
+}
+
+// unannounced lists the partitions that the host was not told about.
+func (t *table) unannounced() []partition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []partition
+	for p, s := range t.owned {
+		if !s.announced {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, comparePartitions)
+	return list
+}
+
+// announce gives an owned, not yet announced partition its identity. False:
+// it is not wanted any more.
+func (t *table) announce(p partition, id sdk.Stream, topicID [16]byte, parts int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.owned[p]
+	if s == nil || s.announced {
+		return false
+	}
+	*s = stream{id: id, topicID: topicID, parts: parts, announced: true, ended: make(map[uint64]bool)}
+	return true
+}
+
+// start begins a run. What runs already of that stream is over.
+func (t *table) start(st sdk.Start) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.find(st.Stream)
+	if s == nil {
+		return notAssigned("start", st.Stream)
+	}
+	if t.runs[st.Run] != nil || s.ended[st.Run] {
+		return sdk.Errorf(sdk.KindFatal, "start "+st.Stream.String(), "run %d was used before", st.Run)
+	}
+	t.end(s)
+	s.run = &run{
+		id: st.Run, stream: s.id, topicID: s.topicID, parts: s.parts,
+		next: st.Position, sent: st.Position, epoch: -1, committed: sdk.NoPosition,
+	}
+	t.runs[st.Run] = s.run
+	t.notify()
+	return nil
+}
+
+// find returns the announced stream with that identity. The caller holds mu.
+func (t *table) find(id sdk.Stream) *stream {
+	s := t.owned[partition{id.Topic, id.Partition}]
+	if s == nil || !s.announced || s.id != id {
+		return nil
+	}
+	return s
+}
+
+// end ends s's run, if it has one. The caller holds mu.
+func (t *table) end(s *stream) {
+	if s.run == nil {
+		return
+	}
+	s.run.over = true
+	s.ended[s.run.id] = true
+	delete(t.runs, s.run.id)
+	s.run = nil
+}
+
+// drop ends runs; their streams stay. It returns once no delivery of them is
+// under way, or when ctx ends.
+func (t *table) drop(ctx context.Context, ids []uint64) error {
+	t.mu.Lock()
+	var ended []*run
+	for _, id := range ids {
+		if r := t.runs[id]; r != nil {
+			t.end(t.find(r.stream))
+			ended = append(ended, r)
+		}
+	}
+	t.notify()
+	t.mu.Unlock()
+	return t.waitSent(ctx, ended)
+}
+
+func (t *table) waitSent(ctx context.Context, runs []*run) error {
+	for {
+		changed := t.watch()
+		if !t.anySending(runs) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (t *table) anySending(runs []*run) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(runs, func(r *run) bool { return r.sending > 0 })
+}
+
+// halt stops delivery of the partitions' runs, but leaves them open to
+// commits, and returns the runs.
+func (t *table) halt(parts map[string][]int32) []uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []uint64
+	t.each(parts, func(_ partition, s *stream) {
+		if s.run != nil {
+			s.run.over = true
+			ids = append(ids, s.run.id)
+		}
+	})
+	slices.Sort(ids)
+	t.notify()
+	return ids
+}
+
+// remove takes partitions away and returns the runs that this ended.
+func (t *table) remove(parts map[string][]int32) []uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []uint64
+	t.each(parts, func(p partition, s *stream) {
+		if s.run != nil {
+			ids = append(ids, s.run.id)
+			t.end(s)
+		}
+		delete(t.owned, p)
+	})
+	slices.Sort(ids)
+	t.notify()
+	return ids
+}
+
+// replace ends what runs under a topic's name with another topic id than the
+// current one: the topic was deleted and created again. The partitions stay
+// and want to be announced anew. It returns the runs that ended.
+func (t *table) replace(topic string, id [16]byte) []uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []uint64
+	for p, s := range t.owned {
+		if p.topic != topic || !s.announced || s.topicID == id {
+			continue
+		}
+		if s.run != nil {
+			ids = append(ids, s.run.id)
+			t.end(s)
+		}
+		t.owned[p] = &stream{}
+	}
+	if ids != nil {
+		t.notify()
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// each calls f for the owned ones of parts. The caller holds mu.
+func (t *table) each(parts map[string][]int32, f func(partition, *stream)) {
+	for topic, nums := range parts {
+		for _, n := range nums {
+			p := partition{topic, n}
+			if s := t.owned[p]; s != nil {
+				f(p, s)
+			}
+		}
+	}
+}
+
+func comparePartitions(a, b partition) int {
+	if a.topic != b.topic {
+		if a.topic < b.topic {
+			return -1
+		}
+		return 1
+	}
+	return int(a.num) - int(b.num)
+}
+
+func notAssigned(op string, s sdk.Stream) error {
+	e := sdk.Errorf(sdk.KindFenced, op+" "+s.String(), "the group has not assigned it to this member (any more)")
+	e.Scope = sdk.ScopeRun
+	return e
+}
+
+// poke wakes whoever waits for a change: what the table's users know beside
+// it has changed.
+func (t *table) poke() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notify()
+}

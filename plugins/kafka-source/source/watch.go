@@ -1,0 +1,163 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+const (
+	metadataMinAge  = 250 * time.Millisecond
+	metadataAttempt = 5 * time.Second
+)
+
+// watchMetadata keeps the cluster's picture fresh, fetches from each broker
+// that there is, and notices topics that were created anew.
+func (r *reader) watchMetadata(ctx context.Context) {
+	if !r.firstContact(ctx) {
+		return
+	}
+	fetching := make(map[int32]bool)
+	missing := make(map[string]string)
+	for {
+		r.fetchFromAll(ctx, fetching)
+		if !pause(ctx, metadataMinAge) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.metadataWanted:
+		case <-time.After(r.set.MetadataMaxAge):
+		}
+		r.refreshMetadata(ctx, missing)
+	}
+}
+
+// firstContact tries to reach a broker within startup_timeout. False: there
+// is nothing more to do.
+func (r *reader) firstContact(ctx context.Context) bool {
+	deadline := time.Now().Add(r.set.StartupTimeout)
+	for ctx.Err() == nil {
+		attempt, cancel := context.WithTimeout(ctx, min(metadataAttempt, r.set.StartupTimeout))
+		missing, err := r.cluster.refresh(attempt)
+		cancel()
+		if err == nil {
+			r.table.poke()
+			r.logMissing(missing, make(map[string]string))
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		if fatal := refusal(err); fatal != "" {
+			r.events.Fail(sdk.Errorf(sdk.KindFatal, "reach brokers "+strings.Join(r.set.Brokers, ", "), "%s: %w", fatal, err))
+			return false
+		}
+		if time.Now().After(deadline) {
+			r.events.Fail(sdk.Errorf(sdk.KindRetryable, "reach brokers "+strings.Join(r.set.Brokers, ", "), "none answered within %s; check that they run and that the addresses are right: %w", r.set.StartupTimeout, err))
+			return false
+		}
+		r.log.Warn("no broker answers, trying again", "brokers", strings.Join(r.set.Brokers, ","), "error", err)
+		if !pause(ctx, metadataMinAge) {
+			return false
+		}
+	}
+	return false
+}
+
+// refusal says what is wrong if trying again cannot help.
+func refusal(err error) string {
+	switch {
+	case errors.Is(err, kerr.SaslAuthenticationFailed):
+		return "the brokers refuse the user or the password; check sasl"
+	case errors.Is(err, kerr.UnsupportedSaslMechanism):
+		return "the brokers do not offer that mechanism; check sasl.mechanism"
+	case errors.Is(err, kerr.ClusterAuthorizationFailed):
+		return "the user may not use the cluster"
+	}
+	return ""
+}
+
+func (r *reader) fetchFromAll(ctx context.Context, fetching map[int32]bool) {
+	for _, id := range r.cluster.brokerIDs() {
+		if !fetching[id] {
+			fetching[id] = true
+			r.wg.Go(func() { r.fetchFrom(ctx, id) })
+		}
+	}
+}
+
+func (r *reader) refreshMetadata(ctx context.Context, known map[string]string) {
+	attempt, cancel := context.WithTimeout(ctx, metadataAttempt)
+	defer cancel()
+	missing, err := r.cluster.refresh(attempt)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.Warn("no broker answers, trying again", "error", err)
+			r.wantMetadata()
+		}
+		return
+	}
+	r.logMissing(missing, known)
+	r.replaceTopics()
+	r.table.poke()
+}
+
+// logMissing says once what is wrong with a topic.
+func (r *reader) logMissing(missing map[string]error, known map[string]string) {
+	for topic := range known {
+		if missing[topic] == nil {
+			delete(known, topic)
+			r.log.Info("topic is there", "topic", topic)
+		}
+	}
+	for topic, err := range missing {
+		if known[topic] != err.Error() {
+			known[topic] = err.Error()
+			r.log.Warn("topic cannot be read, waiting for it", "topic", topic, "error", err)
+		}
+	}
+}
+
+// replaceTopics ends the runs of topics that were deleted and created again,
+// and announces their streams anew.
+func (r *reader) replaceTopics() {
+	now := r.cluster.current()
+	for topic, id := range r.table.topicIDs() {
+		info, ok := now[topic]
+		if !ok || info.id == id {
+			continue
+		}
+		r.announcing.Lock()
+		runs := r.table.replace(topic, info.id)
+		r.announcing.Unlock()
+		r.log.Warn("the topic was deleted and created again: it is another stream now", "topic", topic)
+		if len(runs) > 0 {
+			r.events.Lost(runs)
+		}
+		r.wantAnnouncement()
+	}
+}
+
+// watchGroup reports what keeps the membership from working. The client has
+// nothing to fetch: only errors come this way.
+func (r *reader) watchGroup(ctx context.Context) {
+	for ctx.Err() == nil {
+		for _, e := range r.client.PollFetches(ctx).Errors() {
+			switch {
+			case ctx.Err() != nil:
+				return
+			case errors.Is(e.Err, kerr.GroupAuthorizationFailed):
+				r.events.Fail(sdk.Errorf(sdk.KindFatal, "join group "+r.set.Group, "the user may not use it: allow READ on the group: %w", e.Err))
+			default:
+				r.log.Warn("group member", "topic", e.Topic, "partition", e.Partition, "error", e.Err)
+			}
+		}
+	}
+}
