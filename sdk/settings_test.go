@@ -216,60 +216,63 @@ type recursive struct {
 	Inner []recursive `twg:"inner"`
 }
 
+// wrongStructs by a word of the panic.
+var wrongStructs = map[string]any{
+	"takes a struct": 5,
+	"exported field": struct {
+		a int `twg:"a"`
+	}{},
+	"a name": struct {
+		A int `twg:""`
+	}{},
+	`option "secret"`: struct {
+		A int `twg:"a,secret"`
+	}{},
+	"cannot have type chan int": struct {
+		A chan int `twg:"a"`
+	}{},
+	"cannot have type map[int]int": struct {
+		A map[int]int `twg:"a"`
+	}{},
+	`another setting "a"`: struct {
+		A int `twg:"a"`
+		B int `twg:"a"`
+	}{},
+	`default "x"`: struct {
+		A int `twg:"a" default:"x"`
+	}{},
+	`default ""`: struct {
+		A int `twg:"a" default:""`
+	}{},
+	`default "5 years"`: struct {
+		A time.Duration `twg:"a" default:"5 years"`
+	}{},
+	`default "c": "a" must`: struct {
+		A string `twg:"a" default:"c" validate:"oneof=a|b"`
+	}{},
+	"no use for a default": struct {
+		A int `twg:"a,required" default:"5"`
+	}{},
+	`rule "least=5"`: struct {
+		A int `twg:"a" validate:"least=5"`
+	}{},
+	`rule "min=x"`: struct {
+		A int `twg:"a" validate:"min=x"`
+	}{},
+	`rule "max=1"`: struct {
+		A bool `twg:"a" validate:"max=1"`
+	}{},
+	`rule "oneof=1|2"`: struct {
+		A int `twg:"a" validate:"oneof=1|2"`
+	}{},
+	"no field with a twg tag": struct {
+		A struct{} `twg:"a"`
+	}{},
+	"more than 10 deep": recursive{},
+}
+
 func TestWrongStructsPanic(t *testing.T) {
-	for want, v := range map[string]any{
-		"takes a struct": 5,
-		"exported field": struct {
-			a int `twg:"a"`
-		}{},
-		"a name": struct {
-			A int `twg:""`
-		}{},
-		`option "secret"`: struct {
-			A int `twg:"a,secret"`
-		}{},
-		"cannot have type chan int": struct {
-			A chan int `twg:"a"`
-		}{},
-		"cannot have type map[int]int": struct {
-			A map[int]int `twg:"a"`
-		}{},
-		`another setting "a"`: struct {
-			A int `twg:"a"`
-			B int `twg:"a"`
-		}{},
-		`default "x"`: struct {
-			A int `twg:"a" default:"x"`
-		}{},
-		`default ""`: struct {
-			A int `twg:"a" default:""`
-		}{},
-		`default "5 years"`: struct {
-			A time.Duration `twg:"a" default:"5 years"`
-		}{},
-		`default "c": "a" must`: struct {
-			A string `twg:"a" default:"c" validate:"oneof=a|b"`
-		}{},
-		"no use for a default": struct {
-			A int `twg:"a,required" default:"5"`
-		}{},
-		`rule "least=5"`: struct {
-			A int `twg:"a" validate:"least=5"`
-		}{},
-		`rule "min=x"`: struct {
-			A int `twg:"a" validate:"min=x"`
-		}{},
-		`rule "max=1"`: struct {
-			A bool `twg:"a" validate:"max=1"`
-		}{},
-		`rule "oneof=1|2"`: struct {
-			A int `twg:"a" validate:"oneof=1|2"`
-		}{},
-		"no field with a twg tag": struct {
-			A struct{} `twg:"a"`
-		}{},
-		"more than 10 deep": recursive{},
-	} {
+	for want, v := range wrongStructs {
 		t.Run(want, func(t *testing.T) {
 			defer func() {
 				if r := fmt.Sprint(recover()); !strings.Contains(r, want) {
