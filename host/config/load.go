@@ -16,22 +16,13 @@ const maxFile = 256 << 10
 // Load reads one pipeline file's text. The Config is never nil and holds what
 // could be understood; it may be run only if the diagnostics have no error.
 func Load(filename string, src []byte, env Env) (*Config, Diagnostics) {
-	d := &decoder{doc: newDocument(filename, src[:min(len(src), maxFile)])}
+	body, d := parse(filename, src)
 	c := &Config{Filename: filename, Secrets: d.doc.secrets}
-	if len(src) > maxFile {
-		d.problem(hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}, "File too large",
-			fmt.Sprintf("A pipeline file may have at most %d bytes. Split it: twg validate takes several files.", maxFile))
-		return c, d.diags
-	}
-	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	d.syntax(diags)
-	if diags.HasErrors() {
-		// What a broken file still yields would be followed by problems that
-		// are not there.
+	if body == nil {
 		return c, d.diags
 	}
 	d.functions = functions(env, d.doc.secrets)
-	d.file(file.Body.(*hclsyntax.Body), c)
+	d.file(body, c)
 	d.diags.Sort()
 	return c, d.diags
 }
@@ -113,4 +104,28 @@ func (d *decoder) labels(b *hclsyntax.Block, want ...string) []string {
 		}
 	}
 	return out
+}
+
+// CheckSyntax reports what keeps a text from being read at all. It looks
+// neither at names nor at values.
+func CheckSyntax(filename string, src []byte) Diagnostics {
+	_, d := parse(filename, src)
+	return d.diags
+}
+
+// parse reads a text's form. The body is nil if it has errors: what a broken
+// file still yields would be followed by problems that are not there.
+func parse(filename string, src []byte) (*hclsyntax.Body, *decoder) {
+	d := &decoder{doc: newDocument(filename, src[:min(len(src), maxFile)])}
+	if len(src) > maxFile {
+		d.problem(hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}, "File too large",
+			fmt.Sprintf("A pipeline file may have at most %d bytes. Split it: twg validate takes several files.", maxFile))
+		return nil, d
+	}
+	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
+	d.syntax(diags)
+	if diags.HasErrors() {
+		return nil, d
+	}
+	return file.Body.(*hclsyntax.Body), d
 }

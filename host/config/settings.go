@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -96,7 +97,7 @@ func (c *settingsCheck) attribute(a sdk.Attribute) {
 
 func (c *settingsCheck) require(a sdk.Attribute, r hcl.Range) {
 	if a.Required && !slices.Contains(c.misspelt, a.Name) {
-		detail := fmt.Sprintf("The plugin needs %q: %s.", a.Name, a.Doc)
+		detail := fmt.Sprintf("The plugin needs %q: %s.", a.Name, strings.TrimSuffix(a.Doc, "."))
 		if a.Sensitive {
 			detail += fmt.Sprintf(" Keep it out of the file: %s = env(\"...\").", a.Name)
 		}

@@ -95,15 +95,16 @@ func setBytes(into *int64, v cty.Value) (err error) {
 	return err
 }
 
-// frameLimit is the length that a frame's format cannot reach.
-const frameLimit = 1 << 31
+// recordLimit keeps a frame of one record below what one message between host
+// and plugin may have (256 MiB).
+const recordLimit = 240 << 20
 
 func setRecordBytes(into *int64, v cty.Value) error {
 	if err := setBytes(into, v); err != nil {
 		return err
 	}
-	if *into > frameLimit/2 {
-		return errors.New("It may be at most 1GiB: a record travels in one frame, and a frame stays below 2GiB.")
+	if *into > recordLimit {
+		return errors.New("It may be at most 240MiB: a record travels to the sink in one message.")
 	}
 	return nil
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/sdk"
+)
+
+// checkedFile is a pipeline file with what its plugins say about it. validate,
+// plan and run are prefixes of one path, and this is the part they share.
+type checkedFile struct {
+	config    *config.Config
+	pipelines []*checkedPipeline
+	diags     config.Diagnostics
+	// missing counts the plugins that could not be found or started.
+	missing int
+}
+
+type checkedPipeline struct {
+	*config.Pipeline
+	source *checkedPlugin
+	sinks  []*checkedPlugin
+}
+
+// checkedPlugin is a plugin that was asked about its settings.
+type checkedPlugin struct {
+	process     *process
+	description sdk.Description
+	settings    sdk.Settings
+	caps        sdk.Capabilities
+}
+
+// checkFile reads a file and asks its plugins. The error is only about reading
+// and the plugin directory; what is wrong with the file is in its diagnostics.
+func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
+	src, err := readPipelineFile(a, name)
+	if err != nil {
+		return nil, err
+	}
+	c, diags := config.Load(name, src, config.Env{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile})
+	f := &checkedFile{config: c, diags: diags}
+	l, err := a.newLauncher(a.pluginDir(c), a.newLogger(a.stderr, c.Secrets))
+	if err != nil {
+		return nil, &exitError{exitEnvironment, err}
+	}
+	onKill(l.kill)
+	defer l.close()
+	for _, p := range c.Pipelines {
+		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p))
+	}
+	f.diags.Sort()
+	return f, nil
+}
+
+func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeline) *checkedPipeline {
+	out := &checkedPipeline{Pipeline: p}
+	var source *sdk.Capabilities
+	if s := p.Source; s != nil && s.Plugin != "" {
+		out.source = f.plugin(ctx, l, sdk.KindSource, s.Plugin, s.Settings, s.Problem)
+		source = out.source.capabilities()
+	}
+	sinks := make([]*sdk.Capabilities, len(p.Sinks))
+	for i, s := range p.Sinks {
+		var k *checkedPlugin
+		if s.Plugin != "" {
+			k = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
+		}
+		out.sinks = append(out.sinks, k)
+		sinks[i] = k.capabilities()
+	}
+	f.diags = append(f.diags, config.CheckRoles(p, source, sinks)...)
+	return out
+}
+
+// problemFunc makes a diagnostic about the block that names a plugin.
+type problemFunc func(summary, detail string) config.Diagnostic
+
+// plugin starts a plugin and checks its settings. nil: it could not be asked.
+func (f *checkedFile) plugin(ctx context.Context, l launcher, kind sdk.PluginKind, name string, s *config.Settings, problem problemFunc) *checkedPlugin {
+	proc, err := l.ask(ctx, name)
+	if err != nil {
+		f.missing++
+		f.diags = append(f.diags, cannotStart(name, err, problem))
+		return nil
+	}
+	p := &checkedPlugin{process: proc, description: proc.Describe()}
+	if p.description.Kind != kind {
+		f.diags = append(f.diags, problem("Wrong kind of plugin",
+			fmt.Sprintf("The plugin %q is a %s, and this is a %s block.", name, p.description.Kind, kind)))
+		return nil
+	}
+	settings, diags := config.CheckSettings(s, p.description.Schema)
+	f.diags = append(f.diags, diags...)
+	caps, own := proc.Configure(settings)
+	if diags.HasErrors() {
+		own = aboutGiven(own, settings)
+	}
+	f.diags = append(f.diags, s.FromPlugin(own)...)
+	if diags.HasErrors() || own.HasErrors() {
+		return nil
+	}
+	p.settings, p.caps = settings, caps
+	return p
+}
+
+// aboutGiven keeps what a plugin says about settings that it was given. It was
+// not given those that are wrong already; what it says about them, or about
+// the whole, would be said twice.
+func aboutGiven(ds sdk.Diagnostics, s sdk.Settings) sdk.Diagnostics {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(s.JSON(), &given); err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(ds, func(d sdk.Diagnostic) bool {
+		return len(d.Path) == 0 || given[d.Path[0]] == nil
+	})
+}
+
+func cannotStart(name string, err error, problem problemFunc) config.Diagnostic {
+	if errors.Is(err, errNoPlugin) {
+		return problem("Plugin not found", err.Error())
+	}
+	return problem("Plugin cannot be started", fmt.Sprintf("The plugin %q: %v", name, err))
+}
+
+// capabilities is nil for a plugin that could not be asked.
+func (p *checkedPlugin) capabilities() *sdk.Capabilities {
+	if p == nil {
+		return nil
+	}
+	return &p.caps
+}
+
+// report writes the diagnostics to stderr and returns what the exit code
+// should say about them.
+func (f *checkedFile) report(a *app) error {
+	if err := config.WriteText(a.stderr, f.diags); err != nil {
+		return err
+	}
+	return f.verdict()
+}
+
+// verdict: what is wrong in the file comes before what is not there, since
+// only the first is the file's fault alone.
+func (f *checkedFile) verdict() error {
+	n := 0
+	for _, d := range f.diags {
+		if d.IsError() {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case n == f.missing:
+		return &exitError{code: exitEnvironment}
+	}
+	return &exitError{code: exitUsage}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/sdk"
+)
+
+// cost is what an event costs the records of a pipeline.
+type cost struct {
+	When string `json:"when"`
+	Cost string `json:"cost"`
+}
+
+// costs says what a crash or an outage of each part costs, from what the
+// plugins can do with these settings.
+func costs(p *checkedPipeline) []cost {
+	sink := p.sinks[0].caps
+	return []cost{
+		{"the host is killed", hostKilled(p)},
+		{"the source plugin is killed", "It is started again. " + hostKilled(p)},
+		{"the sink plugin is killed", "It is started again and is sent what it had not confirmed, from the host's memory. " + redelivery(sink)},
+		{"the source's server is away", serverAway(p)},
+		{"the sink's target is away", "The write is tried again without end. Reading pauses once " + bytesText(p.MemoryBudget) + " are unconfirmed. Nothing is lost while the source's server keeps the records."},
+		{"power is lost", "What the sink has confirmed is on stable storage and stays. " + hostKilled(p)},
+		{"another host has the same stream", zombie(sink)},
+		{"a record is refused", fmt.Sprintf("A record that the sink refuses for good, or of more than %s, halts the pipeline, which names it. Nothing behind it is committed.", bytesText(p.MaxRecordBytes))},
+		{"records are gone before they were read", gone(p)},
+	}
+}
+
+// hostKilled: what is lost with the host's memory.
+func hostKilled(p *checkedPipeline) string {
+	if p.source.caps.Origin == sdk.OriginNonReplayable {
+		return "LOSS: what the source had delivered and the sink had not confirmed cannot be had again."
+	}
+	return "Reading goes on from " + resumePoint(p) + ". " + redelivery(p.sinks[0].caps)
+}
+
+func resumePoint(p *checkedPipeline) string {
+	switch {
+	case p.sinks[0].caps.OffsetStore:
+		return "the first position that the sink does not hold"
+	case p.source.caps.Position == sdk.PositionBroker:
+		return "the position that was last committed"
+	}
+	return "the position that the sink keeps"
+}
+
+// redelivery says what becomes of a record that comes twice.
+func redelivery(sink sdk.Capabilities) string {
+	switch {
+	case sink.OffsetStore, sink.Idempotent:
+		return "Nothing is lost; what was in flight is delivered again, and no record is there twice."
+	case sink.AppendOnly:
+		return "Nothing is lost; what was in flight (at most the memory budget) can be there twice."
+	}
+	return "Nothing is lost; what was in flight (at most the memory budget) is delivered again, and the sink does not say whether it is there twice."
+}
+
+func serverAway(p *checkedPipeline) string {
+	if p.source.caps.Position == sdk.PositionBroker {
+		return "Reading and commits pause and go on by themselves. What is durable stays; if the server has given the streams away meanwhile, what was not committed is delivered again."
+	}
+	return "Reading pauses and goes on by itself."
+}
+
+func zombie(sink sdk.Capabilities) string {
+	if sink.Fencing {
+		return "The older one is refused by the sink (epochs)."
+	}
+	return "The sink has no fence: until the older one notices, both can write, and records can be there twice."
+}
+
+func gone(p *checkedPipeline) string {
+	if p.OnGap == config.OnGapContinue {
+		return "An alarm names the positions, and reading goes on behind them."
+	}
+	return "The pipeline halts and names the positions."
+}
+
+// optOuts lists what the file gives up on purpose.
+func optOuts(p *checkedPipeline) []string {
+	out := []string{}
+	if p.source.caps.Origin == sdk.OriginNonReplayable {
+		out = append(out, fmt.Sprintf("accept_loss: records of %q that a crash finds in flight are lost.", p.Source.Plugin))
+	}
+	if p.OnGap == config.OnGapContinue {
+		out = append(out, `on_gap = "continue": records that the source's server has removed are skipped, with an alarm.`)
+	}
+	return out
+}
+
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		switch {
+		case n >= u.size && n%u.size == 0:
+			return fmt.Sprintf("%d %s", n/u.size, u.name)
+		case n >= u.size:
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

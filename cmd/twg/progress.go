@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twg-io/twg/host/pipeline"
+)
+
+// Progress is shown this often on a terminal and elsewhere.
+const (
+	refreshEvery = 250 * time.Millisecond
+	lineEvery    = 5 * time.Second
+)
+
+// progress shows where running pipelines stand.
+type progress struct {
+	screen *screen
+	runs   []*pipelineRun
+	last   []mark
+}
+
+// mark is where a pipeline stood at the last look.
+type mark struct {
+	at             time.Time
+	records, bytes int64
+}
+
+// run shows progress until ctx ends, and once more then.
+func (p *progress) run(ctx context.Context) {
+	every := lineEvery
+	if p.screen.terminal {
+		every = refreshEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	p.last = make([]mark, len(p.runs))
+	for i := range p.last {
+		p.last[i].at = time.Now()
+	}
+	for {
+		select {
+		case <-tick.C:
+			p.show()
+		case <-ctx.Done():
+			p.show()
+			p.screen.keep()
+			return
+		}
+	}
+}
+
+func (p *progress) show() {
+	lines := make([]string, len(p.runs))
+	for i, r := range p.runs {
+		lines[i] = progressLine(r.Name, r.pipe.Status(), &p.last[i], time.Now())
+	}
+	if p.screen.terminal {
+		p.screen.show(strings.Join(lines, " | "))
+		return
+	}
+	fmt.Fprintln(p.screen, strings.Join(lines, "\n"))
+}
+
+// progressLine tells records, rates since the last look, lag and position.
+func progressLine(name string, s pipeline.Status, last *mark, now time.Time) string {
+	seconds := max(now.Sub(last.at).Seconds(), 1e-3)
+	line := fmt.Sprintf("%s: %s records, %s records/s, %.2f MB/s, lag %s, %s",
+		name, grouped(s.Records), grouped(int64(float64(s.Records-last.records)/seconds)),
+		float64(s.Bytes-last.bytes)/seconds/1e6, lagText(s.Streams), committedText(s.Streams))
+	*last = mark{now, s.Records, s.Bytes}
+	return line
+}
+
+func lagText(streams []pipeline.StreamStatus) string {
+	var lag int64
+	for _, s := range streams {
+		if s.End < 0 {
+			return "unknown"
+		}
+		lag += s.Lag()
+	}
+	return grouped(lag)
+}
+
+// shownStreams bounds the line; the rest is summed up.
+const shownStreams = 3
+
+func committedText(streams []pipeline.StreamStatus) string {
+	if len(streams) == 0 {
+		return "no stream assigned"
+	}
+	var parts []string
+	for i, s := range streams {
+		if i == shownStreams {
+			parts = append(parts, fmt.Sprintf("and %d more streams", len(streams)-i))
+			break
+		}
+		position := "-"
+		if s.Committed >= 0 {
+			position = strconv.FormatInt(s.Committed, 10)
+		}
+		parts = append(parts, fmt.Sprintf("%s/%d=%s", s.Stream.Topic, s.Stream.Partition, position))
+	}
+	return "committed " + strings.Join(parts, " ")
+}
+
+// grouped writes a number with groups of three digits.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

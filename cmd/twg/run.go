@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/host/pipeline"
+)
+
+type runCmd struct {
+	UntilCaughtUp  bool          `help:"End once everything that the source had at the start is durable and committed."`
+	JSON           bool          `help:"Print the summary as JSON."`
+	ConnectTimeout time.Duration `help:"Give up if the source or sink cannot be opened for this long after the start; 0: never." default:"30s"`
+	File           string        `arg:"" help:"Pipeline file; - reads standard input."`
+}
+
+func (c *runCmd) Run(ctx context.Context, a *app) error {
+	f, err := a.checkFile(ctx, c.File)
+	if err != nil {
+		return err
+	}
+	if err := f.report(a); err != nil {
+		return err
+	}
+	r := &run{runCmd: c, app: a, secrets: f.config.Secrets, screen: newScreen(a.stderr), json: c.JSON}
+	r.log = a.newLogger(r.screen, r.secrets)
+	err = r.all(ctx, f)
+	return errors.Join(err, r.writeSummary())
+}
+
+// run is the pipelines of one file, running.
+type run struct {
+	*runCmd
+	app       *app
+	secrets   *config.Secrets
+	screen    *screen
+	log       *slog.Logger
+	json      bool
+	pipelines []*pipelineRun
+}
+
+// pipelineRun is one pipeline, running. err is set when it has ended.
+type pipelineRun struct {
+	*checkedPipeline
+	pipe    *pipeline.Pipeline
+	startup *startup
+	err     error
+}
+
+// all runs every pipeline until ctx ends, all have caught up, or one fails,
+// which stops the others gracefully.
+func (r *run) all(ctx context.Context, f *checkedFile) error {
+	l, err := r.app.newLauncher(r.app.pluginDir(f.config), r.log)
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	onKill(l.kill)
+	defer l.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, p := range f.pipelines {
+		pr, err := r.prepare(ctx, l, p, cancel)
+		if err != nil {
+			return err
+		}
+		r.pipelines = append(r.pipelines, pr)
+	}
+	r.runTogether(ctx, cancel)
+	var errs []error
+	for _, p := range r.pipelines {
+		errs = append(errs, r.explain(p))
+	}
+	return errors.Join(errs...)
+}
+
+// runTogether runs the pipelines with the progress beside them.
+func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
+	var pipelines, others sync.WaitGroup
+	shown, end := context.WithCancel(context.WithoutCancel(ctx))
+	p := &progress{screen: r.screen, runs: r.pipelines}
+	for _, pr := range r.pipelines {
+		pipelines.Go(func() {
+			if pr.err = pr.pipe.Run(ctx); pr.err != nil {
+				cancel()
+			}
+		})
+	}
+	others.Go(func() { p.run(shown) })
+	for _, pr := range r.pipelines {
+		others.Go(func() { pr.startup.watchSink(shown, pr.pipe.Status) })
+	}
+	pipelines.Wait()
+	end()
+	others.Wait()
+}
+
+// explain returns why a pipeline ended, if it was not asked to.
+func (r *run) explain(p *pipelineRun) error {
+	if err := p.startup.reason(); err != nil {
+		return &exitError{exitEnvironment, r.about(p, err)}
+	}
+	if p.err != nil {
+		return r.about(p, p.err)
+	}
+	return nil
+}
+
+func (r *run) about(p *pipelineRun, err error) error {
+	return fmt.Errorf("pipeline %q: %s", p.Name, r.secrets.Hide(err.Error()))
+}

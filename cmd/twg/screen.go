@@ -1,0 +1,57 @@
+package main
+
+import (
+	"io"
+	"sync"
+
+	"github.com/mattn/go-isatty"
+)
+
+// screen is stderr with at most one line at its end that is written over and
+// over. What else is written appears above it. On anything but a terminal
+// there is no such line.
+type screen struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	line     string
+}
+
+func newScreen(w io.Writer) *screen {
+	f, ok := w.(interface{ Fd() uintptr })
+	return &screen{w: w, terminal: ok && isatty.IsTerminal(f.Fd())}
+}
+
+const eraseLine = "\r\x1b[K"
+
+// Write implements io.Writer for logs: p is whole lines.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.line == "" {
+		return s.w.Write(p)
+	}
+	text := append([]byte(eraseLine), p...)
+	if _, err := s.w.Write(append(text, s.line...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// show replaces the line at the end.
+func (s *screen) show(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = line
+	io.WriteString(s.w, eraseLine+line)
+}
+
+// keep leaves the line where it is, and writes go below it.
+func (s *screen) keep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.line != "" {
+		s.line = ""
+		io.WriteString(s.w, "\n")
+	}
+}
