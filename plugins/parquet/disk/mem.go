@@ -59,7 +59,7 @@ func (m *Mem) PowerCut(keep func(what string) bool) {
 	m.dirBroken = false
 	after := map[string]*inode{}
 	for name, ino := range m.durable {
-		if m.names[name] == ino || keep("keep removed "+name) {
+		if m.names[name] == ino || !keep("removal of "+name) {
 			after[name] = ino
 		}
 	}
