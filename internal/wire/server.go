@@ -53,6 +53,15 @@ func (s *Server) Register(g grpc.ServiceRegistrar) {
 // Stop ends sessions as a Stop of the host would; nothing new is begun.
 func (s *Server) Stop() { s.once.Do(func() { close(s.stop) }) }
 
+// Settled returns once the session that runs, if any, has been settled.
+func (s *Server) Settled(ctx context.Context) error {
+	done, err := s.settle(ctx)
+	if err == nil {
+		done()
+	}
+	return err
+}
+
 // Wait returns once every stream's goroutine has ended. The gRPC server must
 // have been stopped.
 func (s *Server) Wait() { s.receivers.Wait() }
