@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -90,11 +91,8 @@ func (b *Builder) Size() int {
 // or the frame would reach 2 GiB.
 func (b *Builder) Encode(dst []byte) ([]byte, error) {
 	size := b.Size()
-	if b.err == nil && size > maxLen {
-		b.err = fmt.Errorf("%d bytes, more than a frame's %d: send fewer records a frame", size, maxLen)
-	}
-	if b.err != nil {
-		return dst, fmt.Errorf("encode frame: %w", b.err)
+	if err := cmp.Or(b.err, checkSize(uint64(size))); err != nil {
+		return dst, fmt.Errorf("encode frame: %w", err)
 	}
 	dst = slices.Grow(dst, size)
 	start := len(dst)

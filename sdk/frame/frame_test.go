@@ -87,3 +87,23 @@ func TestResetLeavesNothing(t *testing.T) {
 		t.Error("a builder that was used before encodes something else")
 	}
 }
+
+func TestAppendToASliceLeavesTheFrame(t *testing.T) {
+	var b Builder
+	enc := build(t, &b, rows())
+	before := bytes.Clone(enc)
+	v := open(t, enc)
+	for i := range v.NumRecords() {
+		_, _ = append(v.Key(i), "xx"...), append(v.Value(i), "xx"...)
+	}
+	_ = append(v.HeaderValue(0), "xx"...)
+	if !bytes.Equal(enc, before) {
+		t.Error("an append to what a view handed out changed the frame")
+	}
+}
+
+func TestSizeLimit(t *testing.T) {
+	if checkSize(1<<31-1) != nil || checkSize(1<<31) == nil {
+		t.Error("a frame must be less than 2 GiB, and may be all of that")
+	}
+}

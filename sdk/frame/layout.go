@@ -2,6 +2,7 @@ package frame
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -79,6 +80,13 @@ func headerCRC(h []byte) uint32 {
 	c := crc32.Update(0, castagnoli, h[:atCRC])
 	c = crc32.Update(c, castagnoli, noCRC)
 	return crc32.Update(c, castagnoli, h[atCRC+4:headerLen])
+}
+
+func checkSize(n uint64) error {
+	if n > maxLen {
+		return fmt.Errorf("%d bytes, more than a frame's %d: send fewer records a frame", n, maxLen)
+	}
+	return nil
 }
 
 func alignUp(n int) int { return (n + align - 1) &^ (align - 1) }

@@ -47,8 +47,12 @@ func openHeader(b []byte) (header, error) {
 	if f := le.Uint16(b[atFlags:]) & mustUnderstand &^ knownFlags; f != 0 {
 		return header{}, fmt.Errorf("flags %#x are not known to this reader", f)
 	}
-	if t := le.Uint64(b[atTotalLen:]); t != uint64(len(b)) || t > maxLen {
-		return header{}, fmt.Errorf("total length is %d, of %d bytes (at most %d)", t, len(b), maxLen)
+	t := le.Uint64(b[atTotalLen:])
+	if t != uint64(len(b)) {
+		return header{}, fmt.Errorf("total length is %d, of %d bytes", t, len(b))
+	}
+	if err := checkSize(t); err != nil {
+		return header{}, err
 	}
 	return openCounts(b)
 }
