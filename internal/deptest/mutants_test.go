@@ -42,7 +42,7 @@ func side(f *file, tag string) string {
 }
 
 // TestMutantsAreNotInTheProduct: every file that knows a mutant's tag is built
-// either with it or without it, each mutant has both halves, and nothing that
+// either with it or without it, a mutant takes something of the product's place, and nothing that
 // is built without tags is a mutant.
 func TestMutantsAreNotInTheProduct(t *testing.T) {
 	halves := map[string][]string{}
@@ -61,7 +61,7 @@ func TestMutantsAreNotInTheProduct(t *testing.T) {
 		}
 	}
 	for at, have := range halves {
-		if !slices.Contains(have, "product") {
+		if strings.Contains(at, " mutant_") && !slices.Contains(have, "product") {
 			t.Errorf("%s: there is %v and no product", at, have)
 		}
 	}
