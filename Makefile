@@ -1,0 +1,46 @@
+# The two commands to begin with: make run, make test. All of it works in the
+# tree and needs no server.
+
+GO       ?= go
+PLUGINS  := kafka-source parquet
+
+# make faults (empty: the harness's own default) and make bench
+KILLS  ?=
+SEED   ?= 7
+MUTANT ?=
+export ROWS RUNS ONLY PROFILE
+
+.PHONY: build run test faults bench generate fmt clean
+
+build:
+	@mkdir -p bin
+	$(GO) build -o bin/twg ./cmd/twg
+	@for p in $(PLUGINS); do echo "$(GO) build -o bin/twg-plugin-$$p ./plugins/$$p"; \
+	  $(GO) build -o bin/twg-plugin-$$p ./plugins/$$p || exit 1; done
+
+# Real earthquakes from a broker of our own into Parquet files.
+run: build
+	@examples/quickstart.sh
+
+# Everything that shows that twg works; does its own set-up.
+test:
+	@test/all.sh
+
+# Kill -9 at seeded moments on real processes; the last line is the verdict.
+# MUTANT=commit-on-send, no-fsync or skip-coverage must be caught.
+faults:
+	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT))
+
+# Speed against a one-process yardstick; ROWS=, RUNS= and ONLY= shorten it.
+bench:
+	@$(GO) run ./bench
+
+generate:
+	$(GO) generate ./internal/twgpb
+
+fmt:
+	gofmt -l -w cmd host internal plugins sdk test bench
+	@for f in examples/hcl/*.hcl; do $(GO) run ./cmd/twg fmt $$f || exit 1; done
+
+clean:
+	rm -rf bin out bench/out test/.cache
