@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -34,7 +35,6 @@ type reader struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	closing sync.Once
-	closed  chan struct{}
 }
 
 func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
@@ -47,7 +47,6 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		metadataWanted: make(chan struct{}, 1),
 		lagWanted:      make(chan struct{}, 1),
 		cancel:         cancel,
-		closed:         make(chan struct{}),
 	}
 	client, err := kgo.NewClient(set.clientOptions(log, r.groupCallbacks(ctx))...)
 	if err != nil {
@@ -82,9 +81,9 @@ func (r *reader) Start(_ context.Context, starts []sdk.Start) error {
 		if s.Position < 0 || s.Position >= sdk.MaxPosition {
 			return sdk.Errorf(sdk.KindFatal, "start "+s.Stream.String(), "%d is not a position", s.Position)
 		}
-		if err := r.table.start(s); err != nil {
-			return err
-		}
+	}
+	if err := r.table.start(starts); err != nil {
+		return err
 	}
 	wake(r.lagWanted)
 	return nil
@@ -96,23 +95,24 @@ func (r *reader) Commit(ctx context.Context, marks []sdk.Mark) []error { return 
 // Drop implements sdk.Reader.
 func (r *reader) Drop(ctx context.Context, runs []uint64) error { return r.table.drop(ctx, runs) }
 
-// Close implements sdk.Reader.
+// leaveTimeout bounds leaving the group when ctx leaves less time, or none:
+// the others wait for a member that did not leave until its session ends.
+const leaveTimeout = 2 * time.Second
+
+// Close implements sdk.Reader. Nothing is reported and no commit is sent once
+// it has returned.
 func (r *reader) Close(ctx context.Context) error {
 	r.closing.Do(func() {
-		go func() { // ends with the client's requests, which ctx bounds below
-			defer close(r.closed)
-			r.cancel()
-			r.wg.Wait()
-			_ = r.client.LeaveGroupContext(ctx) // the session timeout does it otherwise
-			r.client.Close()
-		}()
+		r.cancel()
+		r.wg.Wait()
+		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+		defer cancel()
+		if err := r.client.LeaveGroupContext(leave); err != nil {
+			r.log.Debug("leave group", "group", r.set.Group, "error", err)
+		}
+		r.client.Close()
 	})
-	select {
-	case <-r.closed:
-		return nil
-	case <-ctx.Done():
-		return sdk.Errorf(sdk.KindRetryable, "close source", "%w", ctx.Err())
-	}
+	return nil
 }
 
 func (r *reader) wantMetadata()     { wake(r.metadataWanted) }

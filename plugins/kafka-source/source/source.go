@@ -25,13 +25,9 @@ type Source struct {
 	set atomic.Pointer[Settings]
 }
 
-// New returns a source that logs to log; nil: to the default logger.
-func New(log *slog.Logger) *Source {
-	if log == nil {
-		log = slog.Default()
-	}
-	return &Source{log: log}
-}
+// New returns a source that logs to log; nil: to what is the default logger
+// when it is opened.
+func New(log *slog.Logger) *Source { return &Source{log: log} }
 
 // Describe implements sdk.Plugin.
 func (s *Source) Describe() sdk.Description {
@@ -65,5 +61,9 @@ func (s *Source) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
 	if set == nil {
 		return nil, sdk.Errorf(sdk.KindFatal, "open source", "it was not configured")
 	}
-	return open(set, s.log, ev)
+	log := s.log
+	if log == nil {
+		log = slog.Default()
+	}
+	return open(set, log, ev)
 }

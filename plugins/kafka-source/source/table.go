@@ -133,23 +133,29 @@ func (t *table) announce(p partition, id sdk.Stream, topicID [16]byte, parts int
 	return true
 }
 
-// start begins a run. What runs already of that stream is over.
-func (t *table) start(st sdk.Start) error {
+// start begins runs, all or none: a host whose Start fails has started
+// nothing. What runs already of their streams is over.
+func (t *table) start(starts []sdk.Start) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.find(st.Stream)
-	if s == nil {
-		return notAssigned("start", st.Stream)
+	for _, st := range starts {
+		s := t.find(st.Stream)
+		if s == nil {
+			return notAssigned("start", st.Stream)
+		}
+		if t.runs[st.Run] != nil || s.ended[st.Run] {
+			return sdk.Errorf(sdk.KindFatal, "start "+st.Stream.String(), "run %d was used before", st.Run)
+		}
 	}
-	if t.runs[st.Run] != nil || s.ended[st.Run] {
-		return sdk.Errorf(sdk.KindFatal, "start "+st.Stream.String(), "run %d was used before", st.Run)
+	for _, st := range starts {
+		s := t.find(st.Stream)
+		t.end(s)
+		s.run = &run{
+			id: st.Run, stream: s.id, topicID: s.topicID, parts: s.parts,
+			next: st.Position, sent: st.Position, epoch: -1, committed: sdk.NoPosition,
+		}
+		t.runs[st.Run] = s.run
 	}
-	t.end(s)
-	s.run = &run{
-		id: st.Run, stream: s.id, topicID: s.topicID, parts: s.parts,
-		next: st.Position, sent: st.Position, epoch: -1, committed: sdk.NoPosition,
-	}
-	t.runs[st.Run] = s.run
 	t.notify()
 	return nil
 }
