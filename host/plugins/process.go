@@ -1,0 +1,70 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// Describe returns what the plugin said when it was launched.
+func (p *Process) Describe() sdk.Description { return p.plugin.Describe() }
+
+// Configure gives the plugin its settings.
+func (p *Process) Configure(ctx context.Context, s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) {
+	caps, diags, err := p.plugin.Configure(ctx, s)
+	return caps, diags, p.explain(err)
+}
+
+// Source is the plugin as a source.
+func (p *Process) Source() sdk.Source { return p.plugin.Source() }
+
+// Sink is the plugin as a sink, with what caps say it can do besides.
+func (p *Process) Sink(caps sdk.Capabilities) sdk.Sink { return p.plugin.Sink(caps) }
+
+// PID is the process's number.
+func (p *Process) PID() int { return p.child.Load().pid }
+
+// Done is closed once the process has ended, for whatever reason.
+func (p *Process) Done() <-chan struct{} { return p.child.Load().done }
+
+// kill ends the process but does not clean up after it.
+func (p *Process) kill() {
+	if c := p.child.Load(); c != nil {
+		c.Kill(context.Background())
+	}
+}
+
+// Kill ends the process now and waits for its end.
+func (p *Process) Kill() {
+	p.kill()
+	p.client.Kill()
+}
+
+// Stop asks the process to end and kills it when ctx ends, or after two
+// seconds. Its session must have been closed.
+func (p *Process) Stop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, p.kill)()
+	p.client.Kill()
+}
+
+// exitWait is how long an error waits for the process's end, which explains it.
+const exitWait = 500 * time.Millisecond
+
+// explain adds to an error of the connection how the process ended, and what
+// it wrote last.
+func (p *Process) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-p.Done():
+	case <-time.After(exitWait):
+		return err
+	}
+	return &sdk.Error{Op: "plugin " + p.file.Name, Kind: sdk.KindOf(err), Scope: sdk.ScopePlugin,
+		Err: fmt.Errorf("%w; process %d %s%s", err, p.PID(), p.child.Load().ended(), p.tail)}
+}
