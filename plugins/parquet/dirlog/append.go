@@ -27,7 +27,7 @@ func (l *Log) append(ctx context.Context, b build) error {
 		if err := l.usable(ctx); err != nil {
 			return err
 		}
-		if l.st.last-l.st.checkpoint >= CheckpointEvery {
+		if l.st.last-l.st.checkpoint >= l.every {
 			if err := l.appendOnce(ctx, l.buildCheckpoint); err != nil && !errors.Is(err, errRace) {
 				return fmt.Errorf("write checkpoint: %w", err)
 			}

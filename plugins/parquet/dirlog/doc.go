@@ -17,7 +17,8 @@
 //   - After a directory fsync that failed nothing is known. The Log is then
 //     broken for good; a new one starts with a change of the directory, since
 //     a second fsync of an unchanged directory proves nothing.
-//   - Whoever removes old commits removes them in ascending order. A writer
-//     that slept for a long time could otherwise link a number that others
-//     had used and removed.
+//   - Whoever removes commits below the newest checkpoint fsyncs the directory
+//     first (the checkpoint may not be durable yet), and removes them in
+//     ascending order. A writer that slept for a long time could otherwise link
+//     a number that others had used and removed.
 package dirlog

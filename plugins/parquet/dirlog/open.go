@@ -18,6 +18,7 @@ import (
 type Log struct {
 	dir    disk.Dir
 	writer string // random, part of the names of temporary files
+	every  uint64 // CheckpointEvery; tests have less patience
 
 	// commit is held by whoever reads or appends commits, and while fsync
 	// runs. state is held only for moments; it is taken inside commit.
@@ -35,7 +36,7 @@ type Log struct {
 func Open(ctx context.Context, dir disk.Dir) (*Log, error) {
 	var token [8]byte
 	rand.Read(token[:])
-	l := &Log{dir: dir, writer: hex.EncodeToString(token[:])}
+	l := &Log{dir: dir, writer: hex.EncodeToString(token[:]), every: CheckpointEvery}
 	if err := l.open(ctx); err != nil {
 		return nil, opError("open log "+dir.Path(), err)
 	}
