@@ -66,6 +66,12 @@ func (h *host) current() (pid int, exited <-chan struct{}) {
 	return h.pid, h.exited
 }
 
+// process is the number of the process that runs or ran last.
+func (h *host) process() int {
+	pid, _ := h.current()
+	return pid
+}
+
 // signal sends sig and notes that the end was asked for.
 func (h *host) signal(sig syscall.Signal) {
 	h.mu.Lock()

@@ -34,6 +34,8 @@ type killer struct {
 	rng     *rand.Rand
 	tally   *tally
 	problem func(kind, format string, args ...any)
+	// alone counts how often the host ended by itself.
+	alone int
 	// orphans waits for the checks that plugins die with their host.
 	orphans sync.WaitGroup
 }
@@ -54,13 +56,8 @@ func (k *killer) one(ctx context.Context, kill schedule.Kill) error {
 	if err := k.revive(); err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, progressWithin)
-	defer cancel()
-	if err := k.watch.waitPast(wait, at); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%w: nothing was committed for %s after kill %s", errStalled, progressWithin, kill)
+	if err := k.progress(ctx, at, "kill "+kill.String()); err != nil {
+		return err
 	}
 	k.tally.recovered(time.Since(begun))
 	return nil
@@ -133,21 +130,6 @@ func (k *killer) killHost() {
 			}
 		}
 	})
-}
-
-// revive starts the host again if it is gone; it is a problem if nobody
-// killed it.
-func (k *killer) revive() error {
-	_, exited := k.host.current()
-	select {
-	case <-exited:
-	default:
-		return nil
-	}
-	if how := k.host.diedAlone(); how != "" {
-		k.problem("host", "it ended by itself: %s; see host.log", how)
-	}
-	return k.host.start()
 }
 
 // is tells the processes of a role that belong to the host of now.

@@ -19,7 +19,7 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 		rng: rand.New(rand.NewPCG(r.opt.seed, 2)),
 	}
 	defer k.orphans.Wait()
-	if err := r.begin(ctx); err != nil {
+	if err := k.progress(ctx, 0, "the start"); err != nil {
 		return err
 	}
 	for _, kill := range kills {
@@ -32,16 +32,6 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 		if r.opt.mutant != "" && r.caughtSoFar() {
 			return nil
 		}
-	}
-	return nil
-}
-
-// begin waits for the first commit.
-func (r *run) begin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, progressWithin)
-	defer cancel()
-	if err := r.watch.waitPast(ctx, 0); err != nil {
-		return fmt.Errorf("%w: nothing was committed for %s after the start", errStalled, progressWithin)
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func writePipeline(dir, broker, files string) (string, error) {
       group              = %q
       session_timeout    = "1500ms"
       heartbeat_interval = "300ms"
+      rebalance_timeout  = "5s"
+      revoke_timeout     = "3s"
+      fetch_max_wait     = "100ms"
     }
   }
 

@@ -31,11 +31,6 @@ func (w *watcher) waitReached(ctx context.Context, want map[int32]int64) error {
 	return w.wait(ctx, reached)
 }
 
-// waitPast waits until the committed offsets have moved past sum.
-func (w *watcher) waitPast(ctx context.Context, sum int64) error {
-	return w.wait(ctx, func() bool { at, _ := w.position(); return at > sum })
-}
-
 // wait looks at done again whenever a commit has moved on.
 func (w *watcher) wait(ctx context.Context, done func() bool) error {
 	for {
