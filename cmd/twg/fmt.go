@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -68,14 +69,17 @@ func readPipelineFile(a *app, name string) ([]byte, error) {
 }
 
 // replaceFile keeps the file's mode, and the old text if the new one cannot be
-// written.
+// written. A file that is new gets mode 0644.
 func replaceFile(name string, text []byte) error {
+	mode := os.FileMode(0o644)
 	info, err := os.Stat(name)
-	if err != nil {
+	if err == nil {
+		mode = info.Mode().Perm()
+	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	tmp := name + ".twg-fmt"
-	if err := os.WriteFile(tmp, text, info.Mode().Perm()); err != nil {
+	tmp := name + ".twg-new"
+	if err := os.WriteFile(tmp, text, mode); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, name); err != nil {

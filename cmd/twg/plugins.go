@@ -1,5 +1,14 @@
 package main
 
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/twg-io/twg/host/plugins"
+)
+
 type pluginsCmd struct {
 	List pluginsListCmd `cmd:"" help:"List the plugin programs."`
 	Lock pluginsLockCmd `cmd:"" help:"Pin the plugin programs by SHA-256: a changed one is refused from then on."`
@@ -9,4 +18,97 @@ type pluginsListCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
+// pluginInfo is one line of the list.
+type pluginInfo struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind,omitempty"`
+	Version string `json:"version,omitempty"`
+	Doc     string `json:"doc,omitempty"`
+	File    string `json:"file"`
+	SHA256  string `json:"sha256,omitempty"`
+	// Error says why it cannot be used.
+	Error string `json:"error,omitempty"`
+}
+
+func (c *pluginsListCmd) Run(ctx context.Context, a *app) error {
+	dir := a.pluginDir(nil)
+	files, err := plugins.Discover([]string{dir})
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	l, err := a.newLauncher(dir, a.newLogger(a.stderr, nil))
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	onKill(l.kill)
+	defer l.close()
+	infos := make([]pluginInfo, len(files))
+	broken := false
+	for i, f := range files {
+		infos[i] = describePlugin(ctx, l, f)
+		broken = broken || infos[i].Error != ""
+	}
+	if err := c.write(a, dir, infos); err != nil {
+		return err
+	}
+	if broken {
+		return &exitError{code: exitEnvironment}
+	}
+	return nil
+}
+
+func describePlugin(ctx context.Context, l launcher, f plugins.File) pluginInfo {
+	info := pluginInfo{Name: f.Name, File: f.Path}
+	p, err := l.ask(ctx, f.Name)
+	if err != nil {
+		info.Error = err.Error()
+		return info
+	}
+	d := p.Describe()
+	info.Kind, info.Version, info.Doc, info.SHA256 = d.Kind.String(), d.Version, d.Doc, p.SHA256
+	return info
+}
+
+func (c *pluginsListCmd) write(a *app, dir string, infos []pluginInfo) error {
+	if c.JSON {
+		return writeJSON(a, infos)
+	}
+	if len(infos) == 0 {
+		fmt.Fprintf(a.stderr, "There is no plugin in %s. Plugins are executable files named %sNAME.\n", dir, plugins.Prefix)
+	}
+	for _, p := range infos {
+		if p.Error != "" {
+			fmt.Fprintf(a.stderr, "%s: %s\n", p.Name, p.Error)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%-16s %-7s %-10s %s\n", p.Name, p.Kind, p.Version, p.File)
+	}
+	return nil
+}
+
 type pluginsLockCmd struct{}
+
+func (c *pluginsLockCmd) Run(a *app) error {
+	dir := a.pluginDir(nil)
+	files, err := plugins.Discover([]string{dir})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("lock plugins: there is none in %s", dir)
+	}
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	lock, err := plugins.NewLock(files)
+	if err != nil {
+		return &exitError{exitEnvironment, err}
+	}
+	var text bytes.Buffer
+	if _, err := lock.WriteTo(&text); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, lockName)
+	if err := replaceFile(path, text.Bytes()); err != nil {
+		return fmt.Errorf("write lock file: %w", err)
+	}
+	fmt.Fprintf(a.stdout, "%s pins %s\n", path, count(len(files), "plugin"))
+	return nil
+}
