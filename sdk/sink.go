@@ -78,7 +78,10 @@ type Writer interface {
 // them by itself. A sink that declares HoldsUntilClose must implement it.
 type Flusher interface {
 	// Flush makes everything up to and including seq durable and answers it.
-	// It may return before that is done; the receipts say so.
+	// It may return before that is done; the receipts say so. It can overtake
+	// batches: one up to seq may still be on its way, or wait in Write. Then it
+	// holds for that batch too, once Write has taken it; and a Write that waits
+	// for room must be let go on.
 	Flush(ctx context.Context, seq uint64) error
 }
 
