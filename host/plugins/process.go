@@ -2,9 +2,11 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/twg-io/twg/internal/wire"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -51,18 +53,23 @@ func (p *Process) Stop(ctx context.Context) {
 	p.client.Kill()
 }
 
-// exitWait is how long an error waits for the process's end, which explains it.
-const exitWait = 500 * time.Millisecond
+// exitWait is how long an error of the connection waits for the process's end,
+// which explains it.
+const exitWait = time.Second
 
-// explain adds to an error of the connection how the process ended, and what
-// it wrote last.
+// explain adds to an error how the process ended, if it did, and what it wrote
+// last.
 func (p *Process) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	wait := time.Duration(0)
+	if errors.Is(err, wire.ErrConnection) {
+		wait = exitWait
+	}
 	select {
 	case <-p.Done():
-	case <-time.After(exitWait):
+	case <-time.After(wait):
 		return err
 	}
 	return &sdk.Error{Op: "plugin " + p.file.Name, Kind: sdk.KindOf(err), Scope: sdk.ScopePlugin,

@@ -14,19 +14,7 @@ func (o supervisedStore) with(ctx context.Context, f func(sdk.OffsetStore) error
 	if err != nil {
 		return err
 	}
-	if err := f(proc.Sink(o.s.caps).(sdk.OffsetStore)); err != nil {
-		return o.explain(proc, err)
-	}
-	return nil
-}
-
-// explain waits for the process's end only if the error may come from that:
-// errors of the store itself have their own kind and words.
-func (o supervisedStore) explain(proc *Process, err error) error {
-	if sdk.KindOf(err) != sdk.KindRetryable {
-		return err
-	}
-	return proc.explain(err)
+	return proc.explain(f(proc.Sink(o.s.caps).(sdk.OffsetStore)))
 }
 
 func (o supervisedStore) Acquire(ctx context.Context, owner string, streams []sdk.Stream) (out []sdk.Acquired, err error) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc/codes"
@@ -80,16 +81,20 @@ func transportKind(c codes.Code) sdk.Kind {
 	return sdk.KindRetryable
 }
 
+// ErrConnection is in the chain of errors that say that the connection is
+// gone, most often because the process is.
+var ErrConnection = errors.New("the connection to the plugin is gone")
+
 func transportCause(err error, s *status.Status) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return errors.New("the plugin ended the stream")
+		return fmt.Errorf("%w: the stream has ended", ErrConnection)
 	case s.Code() == codes.Canceled:
 		return context.Canceled
 	case s.Code() == codes.DeadlineExceeded:
 		return context.DeadlineExceeded
 	case s.Code() == codes.Unavailable:
-		return errors.New("the connection to the plugin is gone: " + s.Message())
+		return fmt.Errorf("%w: %s", ErrConnection, s.Message())
 	}
 	return errors.New(s.Message())
 }
