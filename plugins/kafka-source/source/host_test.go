@@ -390,14 +390,14 @@ func (h *host) Fail(err error) {
 }
 
 // testLog writes to the test's log.
-func testLog(t *testing.T, name string) *slog.Logger {
+func testLog(t testing.TB, name string) *slog.Logger {
 	w := &logWriter{t: t, done: make(chan struct{})}
 	t.Cleanup(func() { w.stop() })
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo})).With("host", name)
 }
 
 type logWriter struct {
-	t    *testing.T
+	t    testing.TB
 	mu   sync.Mutex
 	over bool
 	done chan struct{}
