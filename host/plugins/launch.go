@@ -54,6 +54,7 @@ type Process struct {
 	client *goplugin.Client
 	plugin *wire.Client
 	tail   *tail
+	why    atomic.Pointer[error] // why the supervisor killed it
 }
 
 // Launch starts a plugin and asks it what it is. Errors name the file and

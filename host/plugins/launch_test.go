@@ -77,7 +77,7 @@ func TestWhatIsNoPluginIsRefused(t *testing.T) {
 		want []string
 	}{
 		{writeFile(t, dir, "text", "this is just text\n"), sdk.KindFatal, []string{"no program for this machine"}},
-		{writeFile(t, dir, "script", "#!/bin/sh\necho hello; echo oops >&2; exec sleep 60\n"), sdk.KindFatal, []string{`first line is "hello"`, "stderr: oops"}},
+		{writeFile(t, dir, "script", "#!/bin/sh\necho oops >&2; echo hello; exec sleep 60\n"), sdk.KindFatal, []string{`first line is "hello"`, "stderr: oops"}},
 		{install(t, dir, "exits"), sdk.KindRetryable, []string{"exited with code 3", "stderr: no licence found"}},
 		{install(t, dir, "newer"), sdk.KindFatal, []string{"speaks version 2", "speaks version 1"}},
 		{install(t, dir, "hangs"), sdk.KindRetryable, []string{"did not answer within 1s"}},

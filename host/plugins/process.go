@@ -31,6 +31,20 @@ func (p *Process) PID() int { return p.child.Load().pid }
 // Done is closed once the process has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.child.Load().done }
 
+// retire kills the process for a reason that ended tells.
+func (p *Process) retire(why error) {
+	p.why.CompareAndSwap(nil, &why)
+	p.Kill()
+}
+
+// ended says how the process ended.
+func (p *Process) ended() string {
+	if why := p.why.Load(); why != nil {
+		return fmt.Sprintf("was replaced: %v", *why)
+	}
+	return p.child.Load().ended()
+}
+
 // kill ends the process but does not clean up after it.
 func (p *Process) kill() {
 	if c := p.child.Load(); c != nil {
@@ -73,5 +87,5 @@ func (p *Process) explain(err error) error {
 		return err
 	}
 	return &sdk.Error{Op: "plugin " + p.file.Name, Kind: sdk.KindOf(err), Scope: sdk.ScopePlugin,
-		Err: fmt.Errorf("%w; process %d %s%s", err, p.PID(), p.child.Load().ended(), p.tail)}
+		Err: fmt.Errorf("%w; process %d %s%s", err, p.PID(), p.ended(), p.tail)}
 }

@@ -21,7 +21,7 @@ func (p supervised) Configure(sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) 
 // it: the next session gets a fresh one, whatever state this one is in.
 func (p supervised) failed(proc *Process, err error) error {
 	err = proc.explain(err)
-	proc.Kill()
+	proc.retire(err)
 	return err
 }
 

@@ -122,9 +122,8 @@ func (s *Supervisor) attend(ctx context.Context, p *Process) error {
 		return nil
 	}
 	p.Kill() // cleans up after it
-	err := fmt.Errorf("plugin %s: process %d %s%s", s.spec.File.Name, p.PID(), p.child.Load().ended(), p.tail)
-	s.spec.Options.logger().Warn("a plugin's process has ended", "plugin", s.spec.File.Name, "pid", p.PID(), "error", err)
-	return err
+	s.spec.Options.logger().Warn("a plugin's process has ended", "plugin", s.spec.File.Name, "pid", p.PID(), "how", p.ended())
+	return fmt.Errorf("plugin %s: process %d %s%s", s.spec.File.Name, p.PID(), p.ended(), p.tail)
 }
 
 // again starts the next process; nil: it did not work.
