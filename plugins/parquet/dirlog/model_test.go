@@ -3,7 +3,6 @@ package dirlog
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -162,8 +161,6 @@ type proc struct {
 	epochs map[sdk.Stream]sdk.Epoch
 }
 
-var errDied = errors.New("killed at this step")
-
 func (w *world) fail(string, string) error {
 	if w.fuse < 0 {
 		return nil
@@ -172,7 +169,7 @@ func (w *world) fail(string, string) error {
 		return nil
 	}
 	w.fuse = 0
-	return errDied
+	return disk.ErrKilled
 }
 
 func (w *world) boot() *proc {

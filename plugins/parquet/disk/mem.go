@@ -1,10 +1,12 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"sync"
+	"syscall"
 )
 
 // Mem is a directory in memory that knows what a power cut would leave of it.
@@ -15,8 +17,10 @@ type Mem struct {
 	durable map[string]*inode // names as of the last Sync
 	boots   int               // power cuts so far
 	// dirBroken: a Sync failed and no name was changed since. As with a file,
-	// the next Sync reports success and makes nothing durable.
+	// the next Sync reports success and makes nothing durable; only who had the
+	// directory open at the failure gets the error too, once (dirErrors).
 	dirBroken bool
+	dirErrors int
 	// Fail, if set, is asked before every operation; an error fails it. The
 	// operation is one of "list", "open", "create", "write", "sync", "link",
 	// "remove", "syncdir".
@@ -29,6 +33,10 @@ type inode struct {
 	broken bool   // a Sync failed: what was unsynced then never becomes durable
 	owner  *process
 }
+
+// ErrKilled is for Fail: the operation is not done because its process dies in
+// it. A Sync that ends so has not failed.
+var ErrKilled = errors.New("killed")
 
 // process is one simulated process; locks die with it.
 type process struct {
@@ -45,7 +53,7 @@ func NewMem() *Mem {
 func (m *Mem) Dir() *MemDir {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &MemDir{m: m, proc: &process{boot: m.boots}}
+	return &MemDir{m: m, proc: &process{boot: m.boots}, seen: m.dirErrors}
 }
 
 // PowerCut forgets what was not synced: keep decides, for each change that is
@@ -120,6 +128,7 @@ func (m *Mem) Delete(name string) {
 type MemDir struct {
 	m    *Mem
 	proc *process
+	seen int // of Mem.dirErrors
 }
 
 // Kill ends the process: its locks are gone and its calls fail.
@@ -249,8 +258,16 @@ func (d *MemDir) RemoveStale(name string) (bool, error) {
 func (d *MemDir) Sync() error {
 	defer d.m.mu.Unlock()
 	if err := d.begin("syncdir", ""); err != nil {
-		d.m.dirBroken = true
+		if !errors.Is(err, ErrKilled) {
+			d.m.dirBroken = true
+			d.m.dirErrors++
+			d.seen = d.m.dirErrors
+		}
 		return err
+	}
+	if d.seen != d.m.dirErrors {
+		d.seen = d.m.dirErrors
+		return &fs.PathError{Op: "fsync", Path: ".", Err: syscall.EIO}
 	}
 	if d.m.dirBroken {
 		return nil
@@ -281,7 +298,7 @@ func (f *memFile) Write(b []byte) (int, error) {
 func (f *memFile) Sync() error {
 	defer f.d.m.mu.Unlock()
 	if err := f.d.begin("sync", f.name); err != nil {
-		f.ino.broken = true
+		f.ino.broken = !errors.Is(err, ErrKilled)
 		return err
 	}
 	if !f.ino.broken { // a second fsync reports success and changes nothing

@@ -91,6 +91,30 @@ func TestRedeliveryAddsNoRow(t *testing.T) {
 	}
 }
 
+// A Flush that overtakes batches holds for them all: none may wait for a
+// limit of the file, or for a second Flush that never comes.
+func TestFlushOvertakesBatches(t *testing.T) {
+	m := disk.NewMem()
+	ses := openSession(t, newSink(t, m, ""), sdk.GranularityBatch)
+	ses.write(full(t, streamA, sdk.Epoch{}, 0, 10))
+	if err := ses.Writer.(sdk.Flusher).Flush(context.Background(), 3); err != nil {
+		t.Fatal(err)
+	}
+	ses.write(full(t, streamA, sdk.Epoch{}, 10, 20))
+	last := ses.write(full(t, streamA, sdk.Epoch{}, 20, 30))
+	for seq := uint64(1); seq <= last; seq++ {
+		if got := ses.outcome(seq); got != sdk.Durable {
+			t.Fatalf("batch %d: %v", seq, got)
+		}
+	}
+	ses.write(full(t, streamA, sdk.Epoch{}, 30, 40)) // is not part of it
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if len(ses.receipts) != 3 {
+		t.Errorf("%d receipts for a Flush up to 3", len(ses.receipts))
+	}
+}
+
 func TestGapsBelongToSpans(t *testing.T) {
 	m := disk.NewMem()
 	s := newSink(t, m, "")

@@ -35,6 +35,7 @@ type writer struct {
 	sealing *file
 	free    []*rawfile.Writer
 	moved   chan struct{} // closed, and replaced, when the queue or err changed
+	flushTo uint64        // a Flush holds for every batch up to it, taken or not
 	closing bool          // no Write any more; the sealer ends once all is sealed
 	err     error         // the session is over
 
@@ -78,7 +79,7 @@ func (w *writer) Write(ctx context.Context, b *sdk.Batch) error {
 		return fmt.Errorf("write batch %d to %s: %w", b.Seq, w.log.Path(), err)
 	}
 	faultpoint.Hit("write")
-	if w.full() || w.ses.Granularity == sdk.GranularityRecord {
+	if w.full() || w.ses.Granularity == sdk.GranularityRecord || w.overtaken(b.Seq) {
 		w.detach()
 	}
 	return nil
@@ -189,6 +190,12 @@ func (w *writer) full() bool {
 	return r != nil && (r.Rows() >= int64(w.set.MaxFileRows) || r.Bytes() >= int64(w.set.MaxFileBytes))
 }
 
+// overtaken: a Flush that came before its batches has them all now. Those in
+// between wait for the last, so that one Flush does not make a file a batch.
+func (w *writer) overtaken(seq uint64) bool {
+	return w.open.batches[0].seq <= w.flushTo && seq >= w.flushTo
+}
+
 // detach hands the open file to the sealer.
 func (w *writer) detach() {
 	if w.open == nil {
@@ -206,10 +213,12 @@ func (w *writer) nudge() {
 	}
 }
 
-// Flush implements sdk.Flusher. It does not wait.
+// Flush implements sdk.Flusher. It does not wait: what Write has taken up to
+// seq is sealed now, the rest once Write has taken seq.
 func (w *writer) Flush(_ context.Context, seq uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.flushTo = max(w.flushTo, seq)
 	if w.open != nil && w.open.batches[0].seq <= seq {
 		w.detach()
 	}
