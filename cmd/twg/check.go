@@ -30,6 +30,8 @@ type checkedPipeline struct {
 
 // checkedPlugin is a plugin that was asked about its settings.
 type checkedPlugin struct {
+	// name is the file's name without its prefix, which is what the block says.
+	name        string
 	process     *process
 	description sdk.Description
 	settings    sdk.Settings
@@ -89,7 +91,7 @@ func (f *checkedFile) plugin(ctx context.Context, l launcher, kind sdk.PluginKin
 		f.diags = append(f.diags, cannotStart(name, err, problem))
 		return nil
 	}
-	p := &checkedPlugin{process: proc, description: proc.Describe()}
+	p := &checkedPlugin{name: name, process: proc, description: proc.Describe()}
 	if p.description.Kind != kind {
 		f.diags = append(f.diags, problem("Wrong kind of plugin",
 			fmt.Sprintf("The plugin %q is a %s, and this is a %s block.", name, p.description.Kind, kind)))

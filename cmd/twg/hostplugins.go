@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/twg-io/twg/host/plugins"
 	"github.com/twg-io/twg/sdk"
@@ -21,19 +22,26 @@ const lockName = "twg-plugins.lock"
 
 // programs is the product's launcher: plugin programs in a directory.
 type programs struct {
-	dir  string
-	opt  plugins.Options
-	mu   sync.Mutex
-	open []*plugins.Process
+	dir string
+	opt plugins.Options
+
+	mu         sync.Mutex
+	open       []*plugins.Process
+	supervised []*plugins.Supervisor
 }
 
-// newLauncher reads the directory's lock file, if there is one.
 func newLauncher(dir string, log *slog.Logger) (launcher, error) {
-	lock, err := plugins.ReadLock(filepath.Join(dir, lockName))
+	opt, err := pluginOptions(dir, log)
 	if err != nil {
 		return nil, err
 	}
-	return &programs{dir: dir, opt: plugins.Options{Logger: log, Lock: lock}}, nil
+	return &programs{dir: dir, opt: opt}, nil
+}
+
+// pluginOptions reads the directory's lock file, if there is one.
+func pluginOptions(dir string, log *slog.Logger) (plugins.Options, error) {
+	lock, err := plugins.ReadLock(filepath.Join(dir, lockName))
+	return plugins.Options{Logger: log, Lock: lock}, err
 }
 
 // missingPlugin is errNoPlugin with what is there instead.
@@ -92,15 +100,26 @@ func (l *programs) close() {
 	for _, p := range l.open {
 		wg.Go(func() { p.Stop(context.Background()) })
 	}
+	for _, s := range l.supervised {
+		wg.Go(s.Close)
+	}
 	wg.Wait()
-	l.open = nil
+	l.open, l.supervised = nil, nil
 }
 
+// kill does not wait for a close that is under way: it may be what hangs.
 func (l *programs) kill() {
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		return
+	}
 	defer l.mu.Unlock()
 	for _, p := range l.open {
 		p.Kill()
+	}
+	for _, s := range l.supervised {
+		if pid := s.Status().PID; pid > 0 {
+			_ = syscall.Kill(-pid, syscall.SIGKILL) // a plugin leads a group of its own
+		}
 	}
 }
 
@@ -117,10 +136,34 @@ func fileSHA256(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (l *programs) source(context.Context, *checkedPlugin) (sdk.Source, error) {
-	return nil, errors.New("not wired yet")
+func (l *programs) source(ctx context.Context, p *checkedPlugin) (sdk.Source, error) {
+	s, err := l.supervise(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.Source(), nil
 }
 
-func (l *programs) sink(context.Context, *checkedPlugin) (sdk.Sink, error) {
-	return nil, errors.New("not wired yet")
+func (l *programs) sink(ctx context.Context, p *checkedPlugin) (sdk.Sink, error) {
+	s, err := l.supervise(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.Sink(), nil
+}
+
+// supervise runs the very file that was asked.
+func (l *programs) supervise(ctx context.Context, p *checkedPlugin) (*plugins.Supervisor, error) {
+	f := plugins.File{Name: p.name, Path: p.process.File}
+	s, diags, err := plugins.Supervise(ctx, plugins.Spec{File: f, Settings: p.settings, Options: l.opt})
+	if err != nil {
+		return nil, err
+	}
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("it refuses now the settings that it accepted before: %s", diags[0].Summary)
+	}
+	l.mu.Lock()
+	l.supervised = append(l.supervised, s)
+	l.mu.Unlock()
+	return s, nil
 }

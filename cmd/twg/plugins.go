@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -32,20 +33,18 @@ type pluginInfo struct {
 
 func (c *pluginsListCmd) Run(ctx context.Context, a *app) error {
 	dir := a.pluginDir(nil)
-	files, err := plugins.Discover([]string{dir})
+	opt, err := pluginOptions(dir, a.newLogger(a.stderr, nil))
 	if err != nil {
 		return &exitError{exitEnvironment, err}
 	}
-	l, err := a.newLauncher(dir, a.newLogger(a.stderr, nil))
+	rows, err := plugins.List(ctx, []string{dir}, opt)
 	if err != nil {
 		return &exitError{exitEnvironment, err}
 	}
-	onKill(l.kill)
-	defer l.close()
-	infos := make([]pluginInfo, len(files))
+	infos := make([]pluginInfo, len(rows))
 	broken := false
-	for i, f := range files {
-		infos[i] = describePlugin(ctx, l, f)
+	for i, r := range rows {
+		infos[i] = describePlugin(r)
 		broken = broken || infos[i].Error != ""
 	}
 	if err := c.write(a, dir, infos); err != nil {
@@ -57,15 +56,15 @@ func (c *pluginsListCmd) Run(ctx context.Context, a *app) error {
 	return nil
 }
 
-func describePlugin(ctx context.Context, l launcher, f plugins.File) pluginInfo {
-	info := pluginInfo{Name: f.Name, File: f.Path}
-	p, err := l.ask(ctx, f.Name)
-	if err != nil {
+func describePlugin(r plugins.Row) pluginInfo {
+	info := pluginInfo{Name: r.File.Name, File: r.File.Path}
+	sum, err := fileSHA256(r.File.Path)
+	if err = cmp.Or(r.Err, err); err != nil {
 		info.Error = err.Error()
 		return info
 	}
-	d := p.Describe()
-	info.Kind, info.Version, info.Doc, info.SHA256 = d.Kind.String(), d.Version, d.Doc, p.SHA256
+	d := r.Description
+	info.Kind, info.Version, info.Doc, info.SHA256 = d.Kind.String(), d.Version, d.Doc, sum
 	return info
 }
 
