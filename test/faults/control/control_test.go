@@ -64,6 +64,9 @@ func TestArmGoesToTheRoleAlsoWhenItStartsLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	next := dial(t, path, "hello sink 12 10") // replaces the victim
+	third := s.Arm("close", 1, sink)
+	next.want(t, fmt.Sprintf("arm %d close 1", third))
 	if want := (Reached{Process{"sink", 11, 10}, second, "link"}); r != want {
 		t.Fatalf("reached %+v, want %+v", r, want)
 	}

@@ -34,11 +34,22 @@ func (s *Server) serve(c net.Conn) {
 		var r Reached
 		if n, _ := fmt.Sscanf(lines.Text(), "reached %d %s", &r.ID, &r.Point); n == 2 {
 			r.Process = p
+			s.took(r.ID)
 			select {
 			case s.reached <- r:
 			default: // nobody has asked for 64 reports: they are old ones
 			}
 		}
+	}
+}
+
+// took disarms what was reached: the process that replaces the victim must not
+// stop there too.
+func (s *Server) took(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed != nil && s.armed.id == id {
+		s.disarm()
 	}
 }
 

@@ -71,7 +71,7 @@ func describe(ctx context.Context, brokers []string, topic string) (verify.Topic
 	if err != nil {
 		return id, nil, fmt.Errorf("describe topic %s: %w", topic, err)
 	}
-	id.Cluster, id.Incarnation = md.Cluster, md.Topics[topic].ID.String()
+	id.Cluster, id.Incarnation = md.Cluster, uuid(md.Topics[topic].ID)
 	listed, err := adm.ListCommittedOffsets(ctx, topic)
 	if err != nil {
 		return id, nil, fmt.Errorf("list ends of %s: %w", topic, err)
@@ -92,4 +92,9 @@ func record(r *kgo.Record) verify.Record {
 		out.Headers = append(out.Headers, verify.Header{Name: h.Key, Value: h.Value})
 	}
 	return out
+}
+
+// uuid writes a topic id as twg does.
+func uuid(id kadm.TopicID) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
