@@ -181,6 +181,7 @@ type memorySettings struct {
 	Secret string `twg:"secret,sensitive" doc:"how to log in"`
 	Caps   string `twg:"caps" default:"{}" doc:"capabilities that it claims besides durable, as JSON"`
 	Refuse int    `twg:"refuse" doc:"refuse the record at this position; 0: none"`
+	Hang   bool   `twg:"hang" doc:"take records and never confirm them"`
 }
 
 // memory is a sink that calls everything durable at once.
@@ -207,7 +208,7 @@ func (m *memory) Open(ctx context.Context, s sdk.Session) (sdk.Writer, error) {
 	return sdk.Sync(m, m.write).Open(ctx, s)
 }
 
-func (m *memory) write(_ context.Context, b *sdk.Batch) (sdk.Receipt, error) {
+func (m *memory) write(ctx context.Context, b *sdk.Batch) (sdk.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range b.Spans {
@@ -218,8 +219,17 @@ func (m *memory) write(_ context.Context, b *sdk.Batch) (sdk.Receipt, error) {
 		}
 	}
 	m.n += b.NumRows()
-	if m.set.File == "" {
-		return sdk.AllDurable(0, b), nil
+	if err := m.note(); err != nil || !m.set.Hang {
+		return sdk.AllDurable(0, b), err
 	}
-	return sdk.AllDurable(0, b), os.WriteFile(m.set.File, []byte(strconv.Itoa(m.n)+"\n"), 0o644)
+	<-ctx.Done()
+	return sdk.Receipt{}, ctx.Err()
+}
+
+// note writes how many records came.
+func (m *memory) note() error {
+	if m.set.File == "" {
+		return nil
+	}
+	return os.WriteFile(m.set.File, []byte(strconv.Itoa(m.n)+"\n"), 0o644)
 }

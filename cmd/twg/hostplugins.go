@@ -74,19 +74,20 @@ func (l *programs) ask(ctx context.Context, name string) (*process, error) {
 	l.mu.Lock()
 	l.open = append(l.open, p)
 	l.mu.Unlock()
-	return &process{Plugin: asked{ctx, p}, File: f.Path, SHA256: sum}, nil
+	configure := func(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) { return p.Configure(ctx, s) }
+	return &process{Plugin: asked{p.Describe, configure}, File: f.Path, SHA256: sum}, nil
 }
 
 // asked is a process as an sdk.Plugin.
 type asked struct {
-	ctx context.Context
-	p   *plugins.Process
+	describe  func() sdk.Description
+	configure func(sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error)
 }
 
-func (a asked) Describe() sdk.Description { return a.p.Describe() }
+func (a asked) Describe() sdk.Description { return a.describe() }
 
 func (a asked) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
-	caps, diags, err := a.p.Configure(a.ctx, s)
+	caps, diags, err := a.configure(s)
 	if err != nil {
 		diags.Errorf("", "The plugin did not answer", err.Error())
 	}

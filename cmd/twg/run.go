@@ -61,6 +61,7 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	}
 	onKill(l.kill)
 	defer l.close()
+	defer context.AfterFunc(ctx, func() { r.log.Info("stopping gracefully; a second signal ends at once") })()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, p := range f.pipelines {

@@ -5,25 +5,42 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/twg-io/twg/sdk/serve"
 )
 
 var updateScripts = flag.Bool("update", false, "write what scripts compare with anew")
 
 func TestMain(m *testing.M) {
+	run := func(plugins launcherFunc) func() {
+		return func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, plugins)) }
+	}
 	testscript.Main(m, map[string]func(){
-		"twg": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newFakeLauncher)) },
+		"twg":                run(newFakeLauncher), // plugins in its own process
+		"twg-real":           run(newLauncher),     // the product, beside its plugins
+		"twg-plugin-numbers": func() { serve.Main(&numbers{}) },
+		"twg-plugin-memory":  func() { serve.Main(&memory{}) },
 	})
 }
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *updateScripts, RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup: fakePrograms,
 	})
+}
+
+// fakePrograms puts the directory of the test's plugin programs into $PLUGINS.
+func fakePrograms(e *testscript.Env) error {
+	path, err := exec.LookPath("twg-plugin-numbers")
+	e.Setenv("PLUGINS", filepath.Dir(path))
+	return err
 }
 
 // exits CODE PROGRAM ARGS runs a program that must end with the code.
