@@ -129,8 +129,9 @@ func TestEachStepFailsOnce(t *testing.T) {
 	}
 }
 
-func TestBrokenLogRefusesEverything(t *testing.T) {
-	m := disk.NewMem()
+// broken returns a log that is broken by an fsync after its only commit.
+func broken(t *testing.T, m *disk.Mem) *Log {
+	t.Helper()
 	l := open(t, m)
 	m.Fail = func(op, _ string) error {
 		if op == "syncdir" {
@@ -138,16 +139,34 @@ func TestBrokenLogRefusesEverything(t *testing.T) {
 		}
 		return nil
 	}
-	commit(l, streamA, sdk.Epoch{}, 0, 10)
+	if _, err := commit(l, streamA, sdk.Epoch{}, 0, 10); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("commit: %v", err)
+	}
 	m.Fail = nil
+	return l
+}
+
+func TestBrokenLogRefusesEverything(t *testing.T) {
+	l := broken(t, disk.NewMem())
 	if _, err := commit(l, streamA, sdk.Epoch{}, 10, 20); !errors.Is(err, syscall.EIO) {
 		t.Errorf("commit: %v", err)
 	}
 	if _, err := l.Coverage(context.Background(), modelStreams); !errors.Is(err, syscall.EIO) {
 		t.Errorf("coverage: %v", err)
 	}
-	// The first commit's name is in no fsync that succeeded; a new Log has to
-	// make it durable, and an fsync alone would change nothing.
+	if _, err := l.Settle(context.Background(), nil); !errors.Is(err, syscall.EIO) {
+		t.Errorf("settle: %v", err)
+	}
+	if err := l.Record(context.Background(), nil); !errors.Is(err, syscall.EIO) {
+		t.Errorf("record: %v", err)
+	}
+}
+
+// The commit's name is in no fsync that succeeded. A new Log has to make it
+// durable, and an fsync alone would report success and change nothing.
+func TestOpenAfterFailedFsync(t *testing.T) {
+	m := disk.NewMem()
+	broken(t, m)
 	if got := held(t, open(t, m), streamA).FirstHole(); got != 10 {
 		t.Fatalf("first hole %d", got)
 	}
