@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strconv"
@@ -41,8 +42,14 @@ func brokerMain(args []string) error {
 		return fmt.Errorf("start broker: %w", err)
 	}
 	defer c.Close()
+	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		// kfake leaves the list of aborted transactions out of a partition
+		// within which it reaches the limit of the whole response, and so
+		// hands out aborted records. The limit of a partition is harmless.
+		r.(*kmsg.FetchRequest).MaxBytes = math.MaxInt32
+		return nil, nil, false
+	})
 	c.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		c.KeepControl()
 		printCommits(args[0], args[2], r.(*kmsg.OffsetCommitRequest))
 		return nil, nil, false
 	})

@@ -57,6 +57,7 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 		return nil, err
 	}
 	v := &verdict{rows: verify.NewRows(id, records), records: len(records)}
+	r.checkProducer(records)
 	r.readFiles(v)
 	v.rows.Finish(promised)
 	v.led = r.watch.led(places(records))
@@ -106,6 +107,15 @@ func (r *run) readFiles(v *verdict) {
 		spans, voids = append(spans, f.Spans...), append(voids, f.Voids...)
 	}
 	v.others = append(v.others, incomplete, outside, checkpoints, verify.Spans(spans, voids, r.watch.frontier()))
+}
+
+// checkProducer checks the harness itself: what the producer knows to stand in
+// the topic is what was read from it.
+func (r *run) checkProducer(records []verify.Record) {
+	real, _, _ := r.prod.Counts()
+	if real != len(records) {
+		r.problem("harness", "the producer has written %d records, the topic holds %d", real, len(records))
+	}
 }
 
 func places(records []verify.Record) []verify.Place {

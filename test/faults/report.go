@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/twg-io/twg/test/faults/verify"
@@ -16,11 +19,17 @@ func (r *run) report(w io.Writer, v *verdict) {
 	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %d files, %.0f s, %.0f rows/s; host started %d times\n",
 		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.host.starts)
 	fmt.Fprintf(w, "%d moments at which commits were compared with the files\n", r.watch.moments())
-	findings := append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.rows.Extra, v.rows.Wrong}, v.others...)
-	for _, f := range findings {
+	var all strings.Builder
+	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.rows.Extra, v.rows.Wrong}, v.others...) {
 		for _, line := range f.Lines() {
 			fmt.Fprintln(w, line)
 		}
+		for _, line := range f.All() {
+			fmt.Fprintln(&all, line)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "findings.txt"), []byte(all.String()), 0o644); err != nil {
+		fmt.Fprintln(w, err)
 	}
 	for _, p := range v.problems {
 		fmt.Fprintln(w, p)
