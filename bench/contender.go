@@ -56,8 +56,8 @@ const pipelineText = `pipeline "bench" {
 
   sink "parquet" "files" {
     config {
-      dir      = %q
-      max_rows = %d
+      dir           = %q
+      max_file_rows = %d
     }
   }
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -62,7 +61,7 @@ func (r *reader) identify(ctx context.Context) error {
 	if d.Err != nil {
 		return fmt.Errorf("metadata of %s: %w", r.topic, d.Err)
 	}
-	r.cluster, r.incarnation = m.Cluster, hex.EncodeToString(d.ID[:])
+	r.cluster, r.incarnation = m.Cluster, fmt.Sprintf("%x-%x-%x-%x-%x", d.ID[:4], d.ID[4:6], d.ID[6:8], d.ID[8:10], d.ID[10:])
 	return nil
 }
 
