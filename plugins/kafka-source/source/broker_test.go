@@ -80,6 +80,22 @@ func (b *broker) fill(topic string, part int32, from, n int) {
 	}
 }
 
+// produceAnew writes into a topic that was just created again. It uses a
+// client that never saw the old one.
+func (b *broker) produceAnew(topic string, n int) {
+	b.t.Helper()
+	p, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.DefaultProduceTopic(topic))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer p.Close()
+	for i := range n {
+		if err := p.ProduceSync(context.Background(), kgo.StringRecord(fmt.Sprintf("new %d", i))).FirstErr(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
 // transaction writes n records and ends the transaction.
 func (b *broker) transaction(topic string, n int, commit bool) {
 	b.t.Helper()

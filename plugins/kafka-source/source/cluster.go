@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,20 @@ func (c *cluster) refresh(ctx context.Context) (map[string]error, error) {
 		c.brokers = append(c.brokers, b.NodeID)
 	}
 	return missing, nil
+}
+
+// reach asks each seed broker, without trying again, until one answers. Unlike
+// refresh it tells why a broker cannot be talked to.
+func (c *cluster) reach(ctx context.Context) error {
+	var errs []error
+	for _, seed := range c.client.SeedBrokers() {
+		_, err := seed.Request(ctx, kmsg.NewPtrMetadataRequest())
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func readTopics(resp *kmsg.MetadataResponse) (map[string]topicInfo, map[string]error) {

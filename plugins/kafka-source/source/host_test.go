@@ -38,6 +38,8 @@ type host struct {
 	limits sdk.Limits
 	// commit: commit each span at once. start: start what is assigned.
 	commit, start bool
+	// stuck: Revoking never drops, but waits for its context.
+	stuck bool
 	// onRevoking decides what happens on a revoke; nil: drop at once.
 	onRevoking func(runs []uint64)
 
@@ -51,14 +53,18 @@ type host struct {
 	rows     []row
 	batches  int
 	empty    int // batches without a row
-	maxRows  int
-	lost     []uint64
-	revoked  []uint64
-	gaps     []sdk.Gap
-	ends     map[sdk.Stream]int64
-	failed   []error
-	errs     []error // rules that were broken
+	sizes    []size
+	// of all spans
+	compressed, expanded int64
+	lost                 []uint64
+	revoked              []uint64
+	gaps                 []sdk.Gap
+	ends                 map[sdk.Stream]int64
+	failed               []error
+	errs                 []error // rules that were broken
 }
+
+type size struct{ rows, bytes int }
 
 type hostRun struct {
 	stream     sdk.Stream
@@ -120,10 +126,13 @@ func (h *host) notify() {
 	h.changed = make(chan struct{})
 }
 
+// waitFor is how long a test waits for what must come.
+const waitFor = 20 * time.Second
+
 // until waits for a condition on the host.
 func (h *host) until(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(waitFor)
 	for {
 		h.mu.Lock()
 		done, changed := ok(), h.changed
@@ -236,7 +245,7 @@ func (h *host) take(b *sdk.Batch) {
 	if v.NumRecords() == 0 {
 		h.empty++
 	}
-	h.maxRows = max(h.maxRows, v.NumRecords())
+	h.sizes = append(h.sizes, size{v.NumRecords(), v.Len()})
 	done := make(map[sdk.Stream]bool)
 	var last row
 	for i := range v.NumRecords() {
@@ -268,6 +277,8 @@ func (h *host) takeSpan(s sdk.Span) {
 		h.broken("span %v does not begin at %d, where the run is", s, r.next)
 	}
 	r.next = s.Next
+	h.compressed += s.CompressedBytes
+	h.expanded += s.ExpandedBytes
 }
 
 // Assigned implements sdk.Events.
@@ -288,6 +299,7 @@ func (h *host) Assigned(ctx context.Context, list []sdk.Assignment) error {
 func (h *host) startThese(list []sdk.Assignment) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	h.until("reader", func() bool { return h.reader != nil })
 	for _, a := range list {
 		run, from := newRun(), a.Committed
 		if from < 0 || a.CommittedIncarnation != a.Stream.Incarnation {
@@ -326,9 +338,13 @@ func (h *host) startAt(s sdk.Stream, run uint64, from int64) error {
 func (h *host) Revoking(ctx context.Context, runs []uint64, _ time.Time) error {
 	h.mu.Lock()
 	h.revoked = append(h.revoked, runs...)
-	on := h.onRevoking
+	on, stuck := h.onRevoking, h.stuck
 	h.notify()
 	h.mu.Unlock()
+	if stuck {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if on != nil {
 		on(runs)
 	}

@@ -25,6 +25,7 @@ func (r *reader) watchMetadata(ctx context.Context) {
 	fetching := make(map[int32]bool)
 	missing := make(map[string]string)
 	for {
+		r.refreshMetadata(ctx, missing)
 		r.fetchFromAll(ctx, fetching)
 		if !pause(ctx, metadataMinAge) {
 			return
@@ -35,9 +36,11 @@ func (r *reader) watchMetadata(ctx context.Context) {
 		case <-r.metadataWanted:
 		case <-time.After(r.set.MetadataMaxAge):
 		}
-		r.refreshMetadata(ctx, missing)
 	}
 }
+
+// contactEvery is how long to wait between attempts to reach a broker.
+const contactEvery = time.Second
 
 // firstContact tries to reach a broker within startup_timeout. False: there
 // is nothing more to do.
@@ -45,30 +48,38 @@ func (r *reader) firstContact(ctx context.Context) bool {
 	deadline := time.Now().Add(r.set.StartupTimeout)
 	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, min(metadataAttempt, r.set.StartupTimeout))
-		missing, err := r.cluster.refresh(attempt)
+		err := r.cluster.reach(attempt)
 		cancel()
 		if err == nil {
-			r.table.poke()
-			r.logMissing(missing, make(map[string]string))
 			return true
 		}
 		if ctx.Err() != nil {
 			return false
 		}
-		if fatal := refusal(err); fatal != "" {
-			r.events.Fail(sdk.Errorf(sdk.KindFatal, "reach brokers "+strings.Join(r.set.Brokers, ", "), "%s: %w", fatal, err))
-			return false
-		}
-		if time.Now().After(deadline) {
-			r.events.Fail(sdk.Errorf(sdk.KindRetryable, "reach brokers "+strings.Join(r.set.Brokers, ", "), "none answered within %s; check that they run and that the addresses are right: %w", r.set.StartupTimeout, err))
+		if failed := r.unreachable(err, time.Now().After(deadline)); failed != nil {
+			r.events.Fail(failed)
 			return false
 		}
 		r.log.Warn("no broker answers, trying again", "brokers", strings.Join(r.set.Brokers, ","), "error", err)
-		if !pause(ctx, metadataMinAge) {
-			return false
-		}
+		pause(ctx, min(contactEvery, r.set.StartupTimeout/4))
 	}
 	return false
+}
+
+// unreachable is what to fail with, or nil to try again.
+func (r *reader) unreachable(err error, late bool) error {
+	op := "reach brokers " + strings.Join(r.set.Brokers, ", ")
+	if why := refusal(err); why != "" {
+		return sdk.Errorf(sdk.KindFatal, op, "%s: %w", why, err)
+	}
+	if !late {
+		return nil
+	}
+	hint := ""
+	if r.set.SASL != nil {
+		hint = " (and sasl: a broker that refuses a password may just hang up)"
+	}
+	return sdk.Errorf(sdk.KindRetryable, op, "none answered within %s; check that they run and that the addresses are right%s: %w", r.set.StartupTimeout, hint, err)
 }
 
 // refusal says what is wrong if trying again cannot help.

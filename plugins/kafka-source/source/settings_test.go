@@ -1,0 +1,132 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+const goodSettings = `{"brokers":["127.0.0.1:9092"],"topics":["orders"],"group":"g"%s}`
+
+func TestConfigure(t *testing.T) {
+	src := New(nil)
+	caps, diags := src.Configure(sdk.NewSettings(fmt.Appendf(nil, goodSettings, "")))
+	if len(diags) != 0 || caps.Position != sdk.PositionBroker || caps.Origin != sdk.OriginReplayable {
+		t.Errorf("capabilities %+v, diagnostics %v", caps, diags)
+	}
+	set := src.set.Load()
+	if set.Start != "earliest" || set.FetchMaxBytes != 4<<20 || set.TLS != nil || set.SASL != nil {
+		t.Errorf("defaults are %+v", set)
+	}
+}
+
+func TestDiagnostics(t *testing.T) {
+	for _, c := range []struct {
+		name, settings string
+		paths          string // of all diagnostics
+		warning        bool
+	}{
+		{"nothing", `{}`, "brokers group topics", false},
+		{"empty lists", `{"brokers":[],"topics":[],"group":""}`, "brokers group topics", false},
+		{"addresses", `{"brokers":["a:1","b","c:0","d:x",":9",  "http://e:9"],"topics":["t"],"group":"g"}`, "brokers.1 brokers.2 brokers.3 brokers.4 brokers.5", false},
+		{"topics", `{"brokers":["a:1"],"topics":["t","","t","a b",".."],"group":"g"}`, "topics.1 topics.2 topics.3 topics.4", false},
+		{"unknown setting", fmt.Sprintf(goodSettings, `,"brokr":1`), "brokr", false},
+		{"start", fmt.Sprintf(goodSettings, `,"start":"newest"`), "start", false},
+		{"times", fmt.Sprintf(goodSettings, `,"session_timeout":"5s","heartbeat_interval":"3s","revoke_timeout":"1m"`), "heartbeat_interval revoke_timeout", false},
+		{"tls", fmt.Sprintf(goodSettings, `,"tls":{"ca":"nonsense"}`), "tls", false},
+		{"half a pair", fmt.Sprintf(goodSettings, `,"tls":{"cert":"c"}`), "tls", false},
+		{"sasl", fmt.Sprintf(goodSettings, `,"sasl":{"mechanism":"none","user":"u"}`), "sasl.mechanism sasl.password", false},
+		{"password in the clear", fmt.Sprintf(goodSettings, `,"sasl":{"mechanism":"plain","user":"u","password":"hush"}`), "sasl.mechanism", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, diags := New(nil).Configure(sdk.NewSettings([]byte(c.settings)))
+			var paths []string
+			for _, d := range diags {
+				paths = append(paths, strings.Join(d.Path, "."))
+				if d.Summary == "" || d.Detail == "" || strings.Contains(d.Summary+d.Detail, "hush") {
+					t.Errorf("diagnostic %+v says too little or too much", d)
+				}
+			}
+			if got := strings.Join(sortedCopy(paths), " "); got != c.paths {
+				t.Errorf("diagnostics at %q, want %q: %+v", got, c.paths, diags)
+			}
+			if diags.HasErrors() == c.warning {
+				t.Errorf("has errors: %t", diags.HasErrors())
+			}
+		})
+	}
+}
+
+func sortedCopy(in []string) []string {
+	out := append([]string(nil), in...)
+	for i := range out {
+		for j := i; j > 0 && out[j] < out[j-1]; j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func TestOpenWithoutConfigure(t *testing.T) {
+	if _, err := New(nil).Open(t.Context(), newHost(t)); sdk.KindOf(err) != sdk.KindFatal {
+		t.Errorf("open before configure: %v, want it fatal", err)
+	}
+}
+
+// TestDocumented: the page's table has each setting with its default.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/plugins/kafka-source.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range New(nil).Describe().Schema {
+		if line := settingLine(a); !strings.Contains(string(page), line+"\n") {
+			t.Errorf("docs/plugins/kafka-source.md lacks the line\n%s", line)
+		}
+	}
+}
+
+// settingLine is a setting's row in the page's table.
+func settingLine(a sdk.Attribute) string {
+	must := ""
+	if a.Required {
+		must = "required"
+	} else if a.Default != "" {
+		var v any
+		if json.Unmarshal([]byte(a.Default), &v) != nil {
+			v = a.Default
+		}
+		must = fmt.Sprintf("`%v`", v)
+	}
+	return fmt.Sprintf("| `%s` | %s | %s |", a.Name, must, a.Doc)
+}
+
+func TestMetadata(t *testing.T) {
+	m := metadata{Incarnation: "0b1c", Parts: 3}
+	if got := m.String(); got != `{"twg":1,"inc":"0b1c","parts":3}` {
+		t.Errorf("metadata is written as %s", got)
+	}
+	if got := parseMetadata(m.String()); got.Incarnation != "0b1c" || got.Parts != 3 {
+		t.Errorf("read back as %+v", got)
+	}
+}
+
+// FuzzMetadata: what another program left beside an offset is no harm.
+func FuzzMetadata(f *testing.F) {
+	for _, s := range []string{"", "{}", `{"twg":1,"inc":"x","parts":2}`, `{"twg":2,"inc":"x"}`, `{"twg":1,"parts":-1}`, "consumer-7", `[`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m := parseMetadata(s)
+		if m.Parts < 0 || m.Version != 1 && m != (metadata{}) {
+			t.Fatalf("%q became %+v", s, m)
+		}
+		if m.Version == 1 && parseMetadata(m.String()).Parts != m.Parts {
+			t.Fatalf("%q does not survive: %s", s, m)
+		}
+	})
+}
