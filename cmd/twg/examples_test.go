@@ -52,6 +52,7 @@ func TestExamples(t *testing.T) {
 		})
 	}
 	t.Run("quickstart runs", func(t *testing.T) { quickstart(t, plugins) })
+	t.Run("unreachable broker", func(t *testing.T) { unreachable(t, plugins) })
 }
 
 func quickstart(t *testing.T, plugins string) {
@@ -83,8 +84,8 @@ func quickstart(t *testing.T, plugins string) {
 	}
 }
 
-// A broker that is not there: code 3, and the address, not a hang.
-func TestUnreachableBroker(t *testing.T) {
+// unreachable: code 3 and the address, not a hang.
+func unreachable(t *testing.T, plugins string) {
 	file := filepath.Join(t.TempDir(), "p.hcl")
 	const text = `
 pipeline "p" {
@@ -103,7 +104,6 @@ pipeline "p" {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plugins := buildPlugins(t)
 	t.Chdir(t.TempDir())
 	code, _, stderr := twg("--plugin-dir", plugins, "--log-level", "error", "run", "--connect-timeout", "100ms", file)
 	if code != exitEnvironment || !strings.Contains(stderr, "127.0.0.1:1") || !strings.Contains(stderr, "was not reached within 100ms") {

@@ -77,6 +77,9 @@ func progressLine(name string, s pipeline.Status, last *mark, now time.Time) str
 
 func lagText(streams []pipeline.StreamStatus) string {
 	var lag int64
+	if len(streams) == 0 {
+		return "unknown"
+	}
 	for _, s := range streams {
 		if s.End < 0 {
 			return "unknown"

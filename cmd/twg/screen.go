@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/mattn/go-isatty"
+	"golang.org/x/sys/unix"
 )
 
 // screen is stderr with at most one line at its end that is written over and
@@ -14,12 +15,22 @@ type screen struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
+	width    func() int // of the terminal, in columns; 0: not known
 	line     string
 }
 
 func newScreen(w io.Writer) *screen {
 	f, ok := w.(interface{ Fd() uintptr })
-	return &screen{w: w, terminal: ok && isatty.IsTerminal(f.Fd())}
+	if !ok || !isatty.IsTerminal(f.Fd()) {
+		return &screen{w: w}
+	}
+	return &screen{w: w, terminal: true, width: func() int {
+		size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+		if err != nil {
+			return 0
+		}
+		return int(size.Col)
+	}}
 }
 
 const eraseLine = "\r\x1b[K"
@@ -38,10 +49,14 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// show replaces the line at the end.
+// show replaces the line at the end. What the terminal has no room for is cut
+// off: a line that was wrapped could not be erased.
 func (s *screen) show(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n := s.width(); n > 0 && len(line) >= n {
+		line = line[:n-1]
+	}
 	s.line = line
 	io.WriteString(s.w, eraseLine+line)
 }

@@ -80,13 +80,21 @@ func (r *run) writeSummary() error {
 		if len(s.Pipelines) > 1 {
 			head = p.Name + ": "
 		}
-		fmt.Fprintf(r.app.stdout, "%sdelivered %d records\n", head, p.Records)
-		for _, t := range p.Targets {
-			fmt.Fprintf(r.app.stdout, "%sthey lie in %s\n", head, t)
-			if hint := lookAt(t); hint != "" {
-				fmt.Fprintf(r.app.stdout, "%slook at them: %s\n", head, hint)
-			}
-		}
+		r.writeDelivered(head, p)
 	}
 	return nil
+}
+
+func (r *run) writeDelivered(head string, p pipelineSummary) {
+	fmt.Fprintf(r.app.stdout, "%sdelivered %d records\n", head, p.Records)
+	for _, t := range p.Targets {
+		if p.Records == 0 {
+			fmt.Fprintf(r.app.stdout, "%snothing new for %s\n", head, t)
+			continue
+		}
+		fmt.Fprintf(r.app.stdout, "%sthey lie in %s\n", head, t)
+		for _, command := range lookAt(t) {
+			fmt.Fprintf(r.app.stdout, "%slook at them: %s\n", head, command)
+		}
+	}
 }
