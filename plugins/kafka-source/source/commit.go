@@ -139,6 +139,9 @@ func (r *reader) readCommit(resp *kmsg.OffsetCommitResponse, list []committable,
 		}
 		kind, retry := judgeCommit(err)
 		errs[c.index] = commitError(kind, s, err)
+		if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) {
+			r.wantMetadata() // the topic may be another one by now
+		}
 		if retry {
 			again = append(again, c.index)
 		}

@@ -3,9 +3,13 @@ package source
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -47,24 +51,58 @@ type committedOffset struct {
 // committedOffsets is all that a group has committed.
 type committedOffsets map[partition]committedOffset
 
-// fetchCommitted asks the group's coordinator.
-func fetchCommitted(ctx context.Context, client *kgo.Client, group string) (committedOffsets, error) {
-	resp, err := kadm.NewClient(client).FetchOffsets(ctx, group)
+// fetchCommitted asks the group's coordinator about all partitions of the
+// topics.
+func fetchCommitted(ctx context.Context, client *kgo.Client, group string, topics map[string]topicInfo) (committedOffsets, error) {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	g := kmsg.NewOffsetFetchRequestGroup()
+	g.Group = group
+	names := make(map[[16]byte]string)
+	for name, info := range topics {
+		t := kmsg.NewOffsetFetchRequestGroupTopic()
+		t.Topic, t.TopicID = name, info.id
+		t.Partitions = slices.Collect(maps.Keys(info.leaders))
+		g.Topics = append(g.Topics, t)
+		names[info.id] = name
+	}
+	req.Groups = append(req.Groups, g)
+	resp, err := req.RequestWith(ctx, client)
 	if err != nil {
 		return nil, err
 	}
+	return readCommitted(resp, names)
+}
+
+func readCommitted(resp *kmsg.OffsetFetchResponse, names map[[16]byte]string) (committedOffsets, error) {
+	if len(resp.Groups) != 1 {
+		return nil, fmt.Errorf("the coordinator answered for %d groups", len(resp.Groups))
+	}
+	if err := kerr.ErrorForCode(resp.Groups[0].ErrorCode); err != nil {
+		return nil, err
+	}
 	held := make(committedOffsets)
-	for topic, parts := range resp {
-		for num, o := range parts {
-			if o.Err != nil {
-				return nil, o.Err
+	for _, t := range resp.Groups[0].Topics {
+		name := t.Topic
+		if byID, ok := names[t.TopicID]; ok && t.TopicID != ([16]byte{}) {
+			name = byID
+		}
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, fmt.Errorf("%s/%d: %w", name, p.Partition, err)
 			}
-			if o.At >= 0 {
-				held[partition{topic, num}] = committedOffset{o.At, parseMetadata(o.Metadata)}
+			if p.Offset >= 0 {
+				held[partition{name, p.Partition}] = committedOffset{p.Offset, parseMetadata(deref(p.Metadata))}
 			}
 		}
 	}
 	return held, nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // firstParts is how many partitions the stream's topic had when the group

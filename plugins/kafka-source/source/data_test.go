@@ -109,7 +109,7 @@ func TestAppendTime(t *testing.T) {
 	id := sdk.Stream{Topic: "t"}
 	h.runs[1] = &hostRun{stream: id}
 	x := &run{id: 1, stream: id}
-	s := &sender{table: newTable(), events: h, limits: sdk.DefaultLimits, budget: newBudget(), expand: recordbatch.NewDecompressor(1 << 20)}
+	s := &sender{table: newTable(), events: h, limits: sdk.DefaultLimits, budget: newBudget(), maxRecord: maxRecord, expand: recordbatch.NewDecompressor(1 << 20)}
 	if err := s.chunk(t.Context(), chunk{parts: []part{{run: x, next: 1, batches: raw}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (r *reader) announceThese(ctx context.Context, parts []partition) (done boo
 		return false, err
 	}
 	r.wantMetadata() // whoever leads the new partitions must be fetched from
-	held, err := fetchCommitted(ctx, r.client, r.set.Group)
+	held, err := fetchCommitted(ctx, r.client, r.set.Group, r.cluster.current())
 	if err != nil {
 		return false, err
 	}

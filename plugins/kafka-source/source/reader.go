@@ -65,7 +65,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 
 func (r *reader) newSender() *sender {
 	return &sender{
-		table: r.table, events: r.events, limits: r.events.Limits(), budget: r.budget,
+		table: r.table, events: r.events, limits: r.events.Limits(), budget: r.budget, maxRecord: maxRecord,
 		expand: recordbatch.NewDecompressor(int(r.set.MaxBatchBytes)),
 	}
 }

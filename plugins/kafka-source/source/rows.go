@@ -15,10 +15,10 @@ const (
 	headerOverhead = 12
 )
 
-// maxRecord is the largest record, key, value and headers, that is offered to
-// the host. It judges smaller ones itself; a larger one does not fit its
-// transport.
-const maxRecord = 1 << 30
+// maxRecord is the largest record, key, value and headers, in bytes, that is
+// offered to the host. It judges smaller ones itself; a larger one may not fit
+// the 256 MiB of a message.
+const maxRecord = 240 << 20
 
 // rows adds a batch's records, from the run's position on.
 func (s *sender) rows(ctx context.Context, r *run, b *recordbatch.Batch) error {
@@ -32,8 +32,8 @@ func (s *sender) rows(ctx context.Context, r *run, b *recordbatch.Batch) error {
 			continue
 		}
 		size := s.take(rec, kind)
-		if size > maxRecord {
-			return sdk.Errorf(sdk.KindFatal, "read "+r.stream.String(), "the record at offset %d has %d bytes, more than the %d that can be handed over: move the group past it", rec.Offset, size, maxRecord)
+		if size > s.maxRecord {
+			return sdk.Errorf(sdk.KindFatal, "read "+r.stream.String(), "the record at offset %d has %d bytes, more than the %d that can be handed over: move the group past it", rec.Offset, size, s.maxRecord)
 		}
 		if err := s.add(ctx, r, size, compressed); err != nil {
 			return err

@@ -20,6 +20,8 @@ type sender struct {
 	events sdk.Events
 	limits sdk.Limits
 	budget *budget
+	// maxRecord bounds a record, in bytes.
+	maxRecord int
 
 	expand  *recordbatch.Decompressor
 	records recordbatch.Reader

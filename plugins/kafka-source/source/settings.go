@@ -26,7 +26,7 @@ type Settings struct {
 
 	FetchMaxBytes     sdk.ByteSize  `twg:"fetch_max_bytes" default:"4MiB" validate:"min=64KiB,max=256MiB" doc:"most bytes (compressed) that one request asks a broker for; less if the host has less credit"`
 	PartitionMaxBytes sdk.ByteSize  `twg:"partition_max_bytes" default:"1MiB" validate:"min=16KiB,max=256MiB" doc:"most bytes (compressed) of one partition in one request; a larger batch comes alone"`
-	FetchMaxWait      time.Duration `twg:"fetch_max_wait" default:"500ms" validate:"min=10ms,max=30s" doc:"how long a broker holds a request when it has nothing new"`
+	FetchMaxWait      time.Duration `twg:"fetch_max_wait" default:"250ms" validate:"min=10ms,max=30s" doc:"how long a broker holds a request when it has nothing new"`
 	MaxBatchBytes     sdk.ByteSize  `twg:"max_batch_bytes" default:"256MiB" validate:"min=1MiB,max=1GiB" doc:"most bytes that one producer batch may expand to; a larger one stops the pipeline"`
 
 	TLS  *TLS  `twg:"tls" doc:"encrypt connections to the brokers"`
