@@ -16,8 +16,7 @@ type document struct {
 	secrets *Secrets
 }
 
-func newDocument(name string, src []byte) *document {
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+func newDocument(name string, src []byte, tokens ...hclsyntax.Token) *document {
 	return &document{name: name, src: src, tokens: markValues(tokens), secrets: &Secrets{}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"golang.org/x/tools/txtar"
 )
 
@@ -54,7 +55,9 @@ func FuzzMask(f *testing.F) {
 		if len(before)+len(after) > 1<<10 || strings.ContainsAny(before, "\n\r") {
 			return
 		}
-		doc := newDocument("in.hcl", []byte("password = "+before+secret+after))
+		src := []byte("password = " + before + secret + after)
+		tokens, _ := hclsyntax.LexConfig(src, "in.hcl", hcl.InitialPos)
+		doc := newDocument("in.hcl", src, tokens...)
 		text, _, _ := doc.snippet(hcl.Range{Start: hcl.InitialPos, End: hcl.InitialPos})
 		if strings.Contains(text, secret) {
 			t.Errorf("shown: %s", text)

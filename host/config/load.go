@@ -9,9 +9,14 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// maxFile bounds a pipeline file: the parser recurses, and a text of nothing
-// but brackets must not exhaust the stack.
-const maxFile = 256 << 10
+const (
+	// maxFile bounds a pipeline file, in bytes.
+	maxFile = 256 << 10
+	// maxNesting bounds what the parser, which recurses, has on its stack.
+	maxNesting = 200
+	// maxSyntax bounds the problems of a text that is no pipeline file.
+	maxSyntax = 50
+)
 
 // Load reads one pipeline file's text. The Config is never nil and holds what
 // could be understood; it may be run only if the diagnostics have no error.
@@ -44,6 +49,9 @@ func (d *decoder) problem(r hcl.Range, summary, detail string) {
 func (d *decoder) syntax(diags hcl.Diagnostics) {
 	seen := map[string]bool{}
 	for _, x := range diags {
+		if len(d.diags) == maxSyntax {
+			break
+		}
 		// A quote that is not closed makes every line after it wrong.
 		if x.Summary == "Invalid multi-line string" && seen[x.Summary] {
 			continue
@@ -116,10 +124,17 @@ func CheckSyntax(filename string, src []byte) Diagnostics {
 // parse reads a text's form. The body is nil if it has errors: what a broken
 // file still yields would be followed by problems that are not there.
 func parse(filename string, src []byte) (*hclsyntax.Body, *decoder) {
-	d := &decoder{doc: newDocument(filename, src[:min(len(src), maxFile)])}
+	start := hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
 	if len(src) > maxFile {
-		d.problem(hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}, "File too large",
+		d := &decoder{doc: newDocument(filename, nil)}
+		d.problem(start, "File too large",
 			fmt.Sprintf("A pipeline file may have at most %d bytes. Split it: twg validate takes several files.", maxFile))
+		return nil, d
+	}
+	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
+	d := &decoder{doc: newDocument(filename, src, tokens...)}
+	if nesting(tokens) > maxNesting {
+		d.problem(start, "File nested too deeply", fmt.Sprintf("Brackets may be nested at most %d deep.", maxNesting))
 		return nil, d
 	}
 	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)

@@ -156,6 +156,23 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// The parser recurses; each of these would take it very far down.
+func TestTooDeep(t *testing.T) {
+	const n = 50_000
+	for _, text := range []string{
+		strings.Repeat("(", n), strings.Repeat("[", n) + strings.Repeat("]", n), strings.Repeat("!", n) + "1", strings.Repeat("-", n) + "1",
+		strings.Repeat("\"${", n/2), strings.Repeat("{a=", n), strings.Repeat("1?1:", n) + "1", "1" + strings.Repeat("[0", n),
+	} {
+		_, diags := Load("in.hcl", []byte("a = "+text), goldenEnv())
+		if len(diags) != 1 || diags[0].Summary != "File nested too deeply" {
+			t.Errorf("%.20s...: %d diagnostics", text, len(diags))
+		}
+	}
+	if _, diags := Load("in.hcl", []byte(strings.Repeat("x {\n", n/2)), goldenEnv()); len(diags) != 1 {
+		t.Errorf("blocks: %d diagnostics", len(diags))
+	}
+}
+
 func TestDiagnosticsJSON(t *testing.T) {
 	_, diags := check("in.hcl", `pipelin "x" {}`, goldenEnv())
 	got, err := json.Marshal(diags)

@@ -2,6 +2,8 @@ package config
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -37,7 +39,8 @@ func markValues(tokens hclsyntax.Tokens) []maskable {
 		m.token(t)
 	}
 	m.endLine()
-	return m.out
+	slices.SortFunc(m.out, func(a, b maskable) int { return cmp.Compare(a.from, b.from) })
+	return slices.DeleteFunc(m.out, func(t maskable) bool { return t.from == t.to })
 }
 
 func (m *masker) token(t hclsyntax.Token) {
@@ -147,10 +150,9 @@ func (w *maskedLine) add(i, end int) int {
 
 // piece is one character, or one masked token.
 func (d *document) piece(i, end int) (n int, text []rune) {
-	for _, t := range d.tokens {
-		if t.from <= i && i < t.to && !d.isVisible(t) {
-			return min(t.to, end) - i, []rune(hidden)
-		}
+	at, _ := slices.BinarySearchFunc(d.tokens, i, func(t maskable, i int) int { return cmp.Compare(t.to, i+1) })
+	if at < len(d.tokens) && d.tokens[at].from <= i && !d.isVisible(d.tokens[at]) {
+		return min(d.tokens[at].to, end) - i, []rune(hidden)
 	}
 	r := []rune(string(d.src[i:end]))[0]
 	n = len(string(r))
