@@ -101,16 +101,13 @@ func checkRecord(t *testing.T, i int, got row, want *kgo.Record) {
 func TestAppendTime(t *testing.T) {
 	r := kmsg.Record{Length: 6, TimestampDelta64: 1}
 	batch := kmsg.RecordBatch{Magic: 2, Attributes: 8, FirstTimestamp: 5, MaxTimestamp: 77, NumRecords: 1, Records: r.AppendTo(nil)}
-	raw := batch.AppendTo(nil)
-	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
-	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))
 	h := newHost(t)
 	h.commit = false
 	id := sdk.Stream{Topic: "t"}
 	h.runs[1] = &hostRun{stream: id}
 	x := &run{id: 1, stream: id}
-	s := &sender{table: newTable(), events: h, limits: sdk.DefaultLimits, budget: newBudget(), maxRecord: maxRecord, expand: recordbatch.NewDecompressor(1 << 20)}
-	if err := s.chunk(t.Context(), chunk{parts: []part{{run: x, next: 1, batches: raw}}}); err != nil {
+	s := newTestSender(h)
+	if err := s.chunk(t.Context(), chunk{parts: []part{{run: x, next: 1, batches: sealed(batch)}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.flush(t.Context()); err != nil {
@@ -119,6 +116,18 @@ func TestAppendTime(t *testing.T) {
 	if r := h.untilRows(1)[0]; frame.TimestampKind(r.kind) != frame.TimestampAppend || r.timestamp != 77 {
 		t.Errorf("time %d of kind %d, want the broker's 77", r.timestamp, r.kind)
 	}
+}
+
+// sealed encodes a batch with its length and checksum.
+func sealed(b kmsg.RecordBatch) []byte {
+	raw := b.AppendTo(nil)
+	binary.BigEndian.PutUint32(raw[8:], uint32(len(raw)-12))
+	binary.BigEndian.PutUint32(raw[17:], crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli)))
+	return raw
+}
+
+func newTestSender(h *host) *sender {
+	return &sender{table: newTable(), events: h, limits: h.limits, budget: newBudget(), maxRecord: maxRecord, expand: recordbatch.NewDecompressor(1 << 20)}
 }
 
 // TestGaps is case 2: whatever the log has no record for, its positions are

@@ -45,6 +45,7 @@ type host struct {
 
 	mu       sync.Mutex
 	changed  chan struct{}
+	waiting  int // WaitCredit calls that found none
 	reader   sdk.Reader
 	credit   int64
 	nextRun  uint64
@@ -191,9 +192,15 @@ func (h *host) Limits() sdk.Limits { return h.limits }
 
 // WaitCredit implements sdk.Events.
 func (h *host) WaitCredit(ctx context.Context) (int64, error) {
-	for {
+	for counted := false; ; {
 		h.mu.Lock()
 		credit, changed := h.credit, h.changed
+		if credit <= 0 && !counted {
+			h.waiting++
+			counted = true
+			h.notify()
+			changed = h.changed
+		}
 		h.mu.Unlock()
 		if credit > 0 {
 			return credit, nil
