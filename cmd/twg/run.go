@@ -62,17 +62,20 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	onKill(l.kill)
 	defer l.close()
 	defer context.AfterFunc(ctx, func() { r.log.Info("stopping gracefully; a second signal ends at once") })()
-	ctx, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, p := range f.pipelines {
-		pr, err := r.prepare(ctx, l, p, cancel)
+		pr, err := r.prepare(running, l, p, cancel)
 		if err != nil {
 			return err
 		}
 		r.pipelines = append(r.pipelines, pr)
 	}
-	r.runTogether(ctx, cancel)
+	r.runTogether(running, cancel)
 	var errs []error
+	if r.UntilCaughtUp && ctx.Err() != nil {
+		errs = append(errs, errors.New("stopped by a signal before everything was caught up"))
+	}
 	for _, p := range r.pipelines {
 		errs = append(errs, r.explain(p))
 	}

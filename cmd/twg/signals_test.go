@@ -52,13 +52,11 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("waited in vain: %s", what)
 }
 
-// startRun runs numbers into memory, with more settings for the sink, until
-// the first record is there.
-func startRun(t *testing.T, settings string) *running {
+// startRun runs numbers into memory, with more settings for both.
+func startRun(t *testing.T, seen, source, sink string, flags ...string) *running {
 	t.Helper()
-	dir := t.TempDir()
-	seen, file := filepath.Join(dir, "seen"), filepath.Join(dir, "p.hcl")
-	text := fmt.Sprintf("pipeline \"p\" {\n shutdown_timeout = \"1h\"\n source \"numbers\" {\n config { count = 25 }\n }\n sink \"memory\" \"m\" {\n config {\n file = %q\n %s\n }\n }\n}", seen, settings)
+	file := filepath.Join(t.TempDir(), "p.hcl")
+	text := fmt.Sprintf("pipeline \"p\" {\n shutdown_timeout = \"1h\"\n source \"numbers\" {\n config {\n count = 25\n %s\n }\n }\n sink \"memory\" \"m\" {\n config {\n file = %q\n %s\n }\n }\n}", source, seen, sink)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -66,19 +64,34 @@ func startRun(t *testing.T, settings string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	r := &running{cmd: exec.CommandContext(ctx, "twg-real", "run", file)}
+	r := &running{cmd: exec.CommandContext(ctx, "twg-real", append(append([]string{"run"}, flags...), file)...)}
 	r.cmd.Env = append(os.Environ(), "TWG_PLUGIN_DIR="+filepath.Dir(plugin))
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// startWriting is startRun until the first record has reached the sink.
+func startWriting(t *testing.T, sink string) *running {
+	t.Helper()
+	seen := filepath.Join(t.TempDir(), "seen")
+	r := startRun(t, seen, "", sink)
 	eventually(t, "the first record", func() bool {
 		_, err := os.Stat(seen)
 		return err == nil
 	})
 	return r
+}
+
+func (r *running) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // end waits for the process and returns its exit code.
@@ -92,10 +105,8 @@ func (r *running) end(t *testing.T) int {
 
 func TestFirstSignalStopsGracefully(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		r := startRun(t, "")
-		if err := r.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		r := startWriting(t, "")
+		r.signal(t, sig)
 		if code := r.end(t); code != exitOK {
 			t.Errorf("%s: exit code %d\n%s", sig, code, r.stderr.String())
 		}
@@ -108,15 +119,11 @@ func TestFirstSignalStopsGracefully(t *testing.T) {
 // The sink never confirms, so a graceful stop would take an hour.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		r := startRun(t, "hang = true")
+		r := startWriting(t, "hang = true")
 		children := childrenOf(t, r.cmd.Process.Pid)
-		if err := r.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(t, sig)
 		eventually(t, "the graceful stop", func() bool { return strings.Contains(r.stderr.String(), "stopping gracefully") })
-		if err := r.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(t, sig)
 		if code := r.end(t); code != want {
 			t.Errorf("%s twice: exit code %d, want %d\n%s", sig, code, want, r.stderr.String())
 		}
@@ -128,5 +135,27 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		if len(children) != 2 {
 			t.Errorf("%d plugin processes, want 2", len(children))
 		}
+	}
+}
+
+// Case 15: a stop while a plugin waits for its next attempt is prompt.
+func TestStopDuringBackoff(t *testing.T) {
+	r := startRun(t, filepath.Join(t.TempDir(), "seen"), `broken = "connection refused"`, "")
+	eventually(t, "an attempt", func() bool { return strings.Contains(r.stderr.String(), "connection refused") })
+	r.signal(t, syscall.SIGTERM)
+	// shutdown_timeout is an hour, so whatever waits for it runs into the
+	// test's own limit and is killed.
+	if code := r.end(t); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
+	}
+}
+
+// What was asked for was not done.
+func TestSignalBeforeCaughtUp(t *testing.T) {
+	r := startRun(t, filepath.Join(t.TempDir(), "seen"), `broken = "connection refused"`, "", "--until-caught-up")
+	eventually(t, "an attempt", func() bool { return strings.Contains(r.stderr.String(), "connection refused") })
+	r.signal(t, syscall.SIGTERM)
+	if code := r.end(t); code != exitRuntime || !strings.Contains(r.stderr.String(), "before everything was caught up") {
+		t.Errorf("exit code %d\n%s", code, r.stderr.String())
 	}
 }
