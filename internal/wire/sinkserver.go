@@ -211,7 +211,7 @@ func (r *sinkRun) handle(m *twgpb.SinkCommand) error {
 	case *twgpb.SinkCommand_Batch:
 		return r.batch(c.Batch)
 	case *twgpb.SinkCommand_Flush:
-		r.flush.ask(min(c.Flush.GetSeq(), r.ledger.newest()))
+		r.flush.ask(c.Flush.GetSeq()) // its batches may still be on their way
 	case *twgpb.SinkCommand_Stop:
 		r.stop(time.Duration(c.Stop.GetDeadlineMs()) * time.Millisecond)
 	case *twgpb.SinkCommand_Ping:
