@@ -15,7 +15,7 @@ import (
 // A batch whose rows are all held already waits for it too: files are
 // committed in order, so then everything before it is durable.
 type file struct {
-	opened  time.Time
+	due     time.Time       // when it is sealed at the latest
 	temp    *dirlog.Temp    // nil: no row yet
 	raw     *rawfile.Writer // nil: no row yet
 	batches []batch
@@ -31,9 +31,8 @@ type batch struct {
 	spans []sdk.Span
 }
 
-func newFile(now time.Time) *file {
+func newFile() *file {
 	return &file{
-		opened:  now,
 		held:    map[sdk.Stream]*coverage.Set{},
 		claims:  map[dirlog.Claim]bool{},
 		cursors: map[sdk.Stream][]sdk.Cursor{},

@@ -61,6 +61,7 @@ func openSession(t testing.TB, s *Sink, g sdk.Granularity) *session {
 		t.Fatal(err)
 	}
 	ses.Writer = w
+	t.Cleanup(w.(*writer).abort)
 	return ses
 }
 
@@ -230,4 +231,26 @@ func count(from, next int64) []int64 {
 		out = append(out, p)
 	}
 	return out
+}
+
+// stuckDir is a directory in which the first File.Sync waits for release.
+type stuckDir struct {
+	disk.Dir
+	stuck, release chan struct{}
+	once           *sync.Once
+}
+
+type stuckFile struct {
+	disk.File
+	dir stuckDir
+}
+
+func (d stuckDir) Create(name string) (disk.File, error) {
+	f, err := d.Dir.Create(name)
+	return stuckFile{f, d}, err
+}
+
+func (f stuckFile) Sync() error {
+	f.dir.once.Do(func() { close(f.dir.stuck); <-f.dir.release })
+	return f.File.Sync()
 }

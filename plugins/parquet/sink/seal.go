@@ -18,7 +18,7 @@ func (w *writer) seal(ctx context.Context) {
 			return
 		case <-w.wake:
 		case <-w.age.C:
-			w.detachOld()
+			w.detachDue()
 		}
 		for f := w.take(); f != nil; f = w.take() {
 			rb, err := w.commit(ctx, f)
@@ -31,14 +31,14 @@ func (w *writer) seal(ctx context.Context) {
 	}
 }
 
-// detachOld seals the open file if it is as old as it may get.
-func (w *writer) detachOld() {
+// detachDue seals the open file if its time has come.
+func (w *writer) detachDue() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == nil {
 		return
 	}
-	if left := w.set.MaxFileAge - time.Since(w.open.opened); left > 0 {
+	if left := time.Until(w.open.due); left > 0 {
 		w.age.Reset(left)
 		return
 	}

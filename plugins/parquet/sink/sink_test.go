@@ -115,6 +115,19 @@ func TestFlushOvertakesBatches(t *testing.T) {
 	}
 }
 
+// A batch that a Flush has overtaken and that does not come holds up the
+// others for a moment only.
+func TestFlushDoesNotWaitForLong(t *testing.T) {
+	ses := openSession(t, newSink(t, disk.NewMem(), ""), sdk.GranularityBatch)
+	seq := ses.write(full(t, streamA, sdk.Epoch{}, 0, 10))
+	if err := ses.Writer.(sdk.Flusher).Flush(context.Background(), 9); err != nil {
+		t.Fatal(err)
+	}
+	if got := ses.outcome(seq); got != sdk.Durable {
+		t.Fatal(got)
+	}
+}
+
 func TestGapsBelongToSpans(t *testing.T) {
 	m := disk.NewMem()
 	s := newSink(t, m, "")

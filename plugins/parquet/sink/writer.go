@@ -35,7 +35,7 @@ type writer struct {
 	sealing *file
 	free    []*rawfile.Writer
 	moved   chan struct{} // closed, and replaced, when the queue or err changed
-	flushTo uint64        // a Flush holds for every batch up to it, taken or not
+	flushed uint64        // newest seq that Flush asked for
 	closing bool          // no Write any more; the sealer ends once all is sealed
 	err     error         // the session is over
 
@@ -70,8 +70,8 @@ func (w *writer) Write(ctx context.Context, b *sdk.Batch) error {
 	}
 	defer w.mu.Unlock()
 	if w.open == nil {
-		w.open = newFile(time.Now())
-		w.age.Reset(w.set.MaxFileAge)
+		w.open = newFile()
+		w.dueIn(w.set.MaxFileAge)
 	}
 	if err := w.add(b); err != nil {
 		w.end(err)
@@ -79,10 +79,38 @@ func (w *writer) Write(ctx context.Context, b *sdk.Batch) error {
 		return fmt.Errorf("write batch %d to %s: %w", b.Seq, w.log.Path(), err)
 	}
 	faultpoint.Hit("write")
-	if w.full() || w.ses.Granularity == sdk.GranularityRecord || w.overtaken(b.Seq) {
+	if w.full() || w.ses.Granularity == sdk.GranularityRecord {
 		w.detach()
+	} else {
+		w.keepFlush(b.Seq)
 	}
 	return nil
+}
+
+// flushGrace is how long a Flush waits for batches that it has overtaken, so
+// that one file and not two comes of it.
+const flushGrace = 50 * time.Millisecond
+
+// keepFlush seals the open file if a Flush is about it and last, the newest
+// batch, completes it.
+func (w *writer) keepFlush(last uint64) {
+	switch {
+	case w.open.batches[0].seq > w.flushed:
+	case last >= w.flushed:
+		w.detach()
+	default:
+		w.dueIn(flushGrace)
+	}
+}
+
+// dueIn makes the sealer take the open file after d, if not earlier.
+func (w *writer) dueIn(d time.Duration) {
+	due := time.Now().Add(d)
+	if !w.open.due.IsZero() && w.open.due.Before(due) {
+		return
+	}
+	w.open.due = due
+	w.age.Reset(d)
 }
 
 // waitRoom waits until no full file waits, and locks w.mu.
@@ -190,12 +218,6 @@ func (w *writer) full() bool {
 	return r != nil && (r.Rows() >= int64(w.set.MaxFileRows) || r.Bytes() >= int64(w.set.MaxFileBytes))
 }
 
-// overtaken: a Flush that came before its batches has them all now. Those in
-// between wait for the last, so that one Flush does not make a file a batch.
-func (w *writer) overtaken(seq uint64) bool {
-	return w.open.batches[0].seq <= w.flushTo && seq >= w.flushTo
-}
-
 // detach hands the open file to the sealer.
 func (w *writer) detach() {
 	if w.open == nil {
@@ -213,14 +235,13 @@ func (w *writer) nudge() {
 	}
 }
 
-// Flush implements sdk.Flusher. It does not wait: what Write has taken up to
-// seq is sealed now, the rest once Write has taken seq.
+// Flush implements sdk.Flusher. It does not wait.
 func (w *writer) Flush(_ context.Context, seq uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flushTo = max(w.flushTo, seq)
-	if w.open != nil && w.open.batches[0].seq <= seq {
-		w.detach()
+	w.flushed = max(w.flushed, seq)
+	if w.open != nil {
+		w.keepFlush(w.open.batches[len(w.open.batches)-1].seq)
 	}
 	return w.err
 }
