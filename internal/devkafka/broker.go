@@ -85,6 +85,7 @@ func newCluster(o Options) (*kfake.Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start broker on %s: %w", net.JoinHostPort(host, strconv.Itoa(port)), err)
 	}
+	limitByPartition(cluster)
 	return cluster, nil
 }
 
