@@ -39,8 +39,8 @@ func serveFor(t *testing.T, register func(grpc.ServiceRegistrar)) *grpc.ClientCo
 func clientOf(t *testing.T, p sdk.Plugin) *Client {
 	t.Helper()
 	s := NewServer(p, Options{})
+	t.Cleanup(s.Wait) // after the server has been stopped
 	conn := serveFor(t, s.Register)
-	t.Cleanup(s.Wait)
 	c, err := Dial(t.Context(), conn, Options{})
 	if err != nil {
 		t.Fatal(err)
