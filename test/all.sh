@@ -32,11 +32,11 @@ step "Vet"
 go vet ./...
 
 # The fuzz targets' seeds run with the tests.
-step "Tests with the race detector: host, sdk, wire, command line"
-go test -race -timeout 10m ./host/... ./sdk/... ./internal/wire/... ./cmd/...
+step "Tests with the race detector: host, sdk, wire"
+go test -race -timeout 10m ./host/... ./sdk/... ./internal/wire/...
 
 step "The other tests, pyarrow and DuckDB among them"
-go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire|cmd)(/|$)')
+go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/|$)')
 
 step "make run"
 make run | tee test/.cache/run.txt

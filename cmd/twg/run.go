@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,5 +116,9 @@ func (r *run) explain(p *pipelineRun) error {
 }
 
 func (r *run) about(p *pipelineRun, err error) error {
-	return fmt.Errorf("pipeline %q: %s", p.Name, r.secrets.Hide(err.Error()))
+	text, name := r.secrets.Hide(err.Error()), fmt.Sprintf("pipeline %q", p.Name)
+	if strings.HasPrefix(text, name) {
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s: %s", name, text)
 }
