@@ -18,7 +18,7 @@ var programs = map[string]string{
 
 // build puts the product's binaries, with fault points and perhaps a flaw,
 // into dir.
-func build(ctx context.Context, dir, mutant string) error {
+func build(ctx context.Context, dir, mutant string, race bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func build(ctx context.Context, dir, mutant string) error {
 		tags += ",mutant_" + strings.ReplaceAll(mutant, "-", "_")
 	}
 	for name, pkg := range programs {
-		cmd := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", filepath.Join(dir, name), pkg)
+		cmd := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", race), "-tags", tags, "-o", filepath.Join(dir, name), pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 		}

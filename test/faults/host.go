@@ -35,7 +35,8 @@ func newHost(bin, dir, file, socket string) (*host, error) {
 // start runs a new process. The one before must have ended.
 func (h *host) start() error {
 	cmd := exec.Command(filepath.Join(h.bin, "twg"), "run", h.file)
-	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin)
+	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin,
+		"GORACE=log_path="+filepath.Join(filepath.Dir(h.log.Name()), raceLog))
 	cmd.Stdout, cmd.Stderr = h.log, h.log
 	// A group of its own: an interrupt at the terminal is for the harness. It
 	// must not outlive a harness that was killed.
@@ -127,3 +128,7 @@ func (h *host) stop(ctx context.Context) string {
 
 // stopWithin bounds a graceful stop.
 const stopWithin = 30 * time.Second
+
+// raceLog begins the names of the race detector's reports on the host. Those
+// on plugins are in the host's log.
+const raceLog = "race"

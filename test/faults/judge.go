@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/twg-io/twg/test/faults/readback"
@@ -58,6 +61,7 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 	}
 	v := &verdict{rows: verify.NewRows(id, records), records: len(records)}
 	r.checkProducer(records)
+	r.checkRaces()
 	r.readFiles(v)
 	v.rows.Finish(promised)
 	v.led = r.watch.led(places(records))
@@ -115,6 +119,17 @@ func (r *run) checkProducer(records []verify.Record) {
 	real, _, _ := r.prod.Counts()
 	if real != len(records) {
 		r.problem("harness", "the producer has written %d records, the topic holds %d", real, len(records))
+	}
+}
+
+// checkRaces looks for reports of the race detector.
+func (r *run) checkRaces() {
+	reports, _ := filepath.Glob(filepath.Join(r.dir, raceLog+".*"))
+	for _, f := range reports {
+		r.problem("race", "the host has a data race; see %s", f)
+	}
+	if log, err := os.ReadFile(filepath.Join(r.dir, "host.log")); err == nil && bytes.Contains(log, []byte("DATA RACE")) {
+		r.problem("race", "a plugin has a data race; see host.log")
 	}
 }
 

@@ -21,6 +21,8 @@ type options struct {
 	printSchedule bool
 	dir           string
 	perSecond     int
+	race          bool
+	granularity   string
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -33,6 +35,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.printSchedule, "print-schedule", false, "print the schedule of the seed and end")
 	fs.StringVar(&o.dir, "dir", "out/faults", "where binaries, logs and files go")
 	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
+	fs.StringVar(&o.granularity, "granularity", "batch", "granularity of the pipeline: batch or record")
+	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}

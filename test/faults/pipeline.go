@@ -15,8 +15,9 @@ const (
 // writePipeline writes the file that the host runs. Everything is small and
 // quick: files close often, the budget holds few of them, and a member that
 // was killed is missed soon.
-func writePipeline(dir, broker, files string) (string, error) {
+func writePipeline(dir, broker, files, granularity string) (string, error) {
 	const text = `pipeline "faults" {
+  granularity   = %q
   memory_budget = "24MB"
   max_ack_delay = "250ms"
 
@@ -45,5 +46,5 @@ func writePipeline(dir, broker, files string) (string, error) {
 }
 `
 	path := filepath.Join(dir, "pipeline.hcl")
-	return path, os.WriteFile(path, fmt.Appendf(nil, text, broker, topicName, groupName, files), 0o644)
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, granularity, broker, topicName, groupName, files), 0o644)
 }

@@ -66,7 +66,10 @@ func runOnce(ctx context.Context, opt options, out io.Writer) (*run, *verdict, e
 	kills := schedule.Make(opt.seed, opt.kills)
 	fmt.Fprintf(out, "seed %d, %d kills, schedule %s%s\n", opt.seed, len(kills), schedule.Hash(kills), mutantNote(opt.mutant))
 	bin := filepath.Join(dir, "bin"+opt.mutant)
-	if err := build(ctx, bin, opt.mutant); err != nil {
+	if opt.race {
+		bin += "-race"
+	}
+	if err := build(ctx, bin, opt.mutant, opt.race); err != nil {
 		return nil, nil, err
 	}
 	r.begun = time.Now()
@@ -115,7 +118,7 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 }
 
 func (r *run) startHost(bin, socket string) error {
-	file, err := writePipeline(r.dir, r.broker.addr, r.files)
+	file, err := writePipeline(r.dir, r.broker.addr, r.files, r.opt.granularity)
 	if err != nil {
 		return err
 	}
