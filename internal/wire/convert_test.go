@@ -134,7 +134,7 @@ func TestWhatIsImpossibleIsRefused(t *testing.T) {
 }
 
 func TestRowsOfABatch(t *testing.T) {
-	for _, rows := range [][]sdk.RowRange{nil, {}, {{0, 2}}, {{1, 2}, {3, 5}}} {
+	for _, rows := range [][]sdk.RowRange{nil, {}, {{From: 0, To: 2}}, {{From: 1, To: 2}, {From: 3, To: 5}}} {
 		b := batchOf(t, orders, 0, 5, 10)
 		b.Seq, b.Rows = 1, rows
 		m := toSinkBatch(3, b)
