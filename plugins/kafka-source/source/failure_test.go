@@ -188,3 +188,29 @@ func TestManyTopics(t *testing.T) {
 	h.untilRows(30)
 	b.untilCommitted("g", "b", 0, 10)
 }
+
+// TestAbortedOfAnotherPartition: a producer's transaction that was aborted in
+// one partition says nothing about the same producer's in another.
+func TestAbortedOfAnotherPartition(t *testing.T) {
+	h := newHost(t)
+	h.commit = false
+	s := newTestSender(h)
+	rec := kmsg.Record{Length: 6}
+	var parts []part
+	for p := range int32(2) {
+		id := sdk.Stream{Topic: "t", Partition: p}
+		h.runs[uint64(p)] = &hostRun{stream: id}
+		batch := kmsg.RecordBatch{Magic: 2, Attributes: 16, ProducerID: 9, NumRecords: 1, Records: rec.AppendTo(nil)}
+		parts = append(parts, part{run: &run{id: uint64(p), stream: id}, next: 1, batches: sealed(batch)})
+	}
+	parts[0].aborted = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 9}}
+	if err := s.chunk(t.Context(), chunk{parts: parts}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rows := h.got(); len(rows) != 1 || rows[0].stream.Partition != 1 {
+		t.Errorf("rows %+v, want only that of partition 1", rows)
+	}
+}
