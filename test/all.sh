@@ -45,4 +45,7 @@ grep -qx 'delivered 1707 records' test/.cache/run.txt
 step "make faults, a short one"
 make faults KILLS=10 SEED="${SEED:-7}"
 
+step "make faults must find builds with a flaw"
+make faults MUTANT=all SEED="${SEED:-7}"
+
 printf '\nAll of it passed, in %s s.\n' "$SECONDS"
