@@ -10,14 +10,14 @@ import (
 
 // Settings are the sink's config block.
 type Settings struct {
-	Dir          string        `twg:"dir,required" doc:"Directory that holds the files. A relative path starts where twg was started." validate:"min=1"`
-	Create       bool          `twg:"create" default:"true" doc:"Make the directory if it is missing."`
-	MaxFileBytes sdk.ByteSize  `twg:"max_file_bytes" default:"128MiB" doc:"A file is sealed at this size of its rows before compression." validate:"min=1KiB"`
-	MaxFileRows  int           `twg:"max_file_rows" default:"500000" doc:"A file is sealed at this number of rows." validate:"min=1"`
-	MaxFileAge   time.Duration `twg:"max_file_age" default:"30s" doc:"A file is sealed this long after its first batch." validate:"min=10ms"`
-	Compression  string        `twg:"compression" default:"zstd" doc:"zstd, snappy or none." validate:"oneof=zstd|snappy|none"`
-	Level        int           `twg:"compression_level" default:"1" doc:"Level of zstd: 1 is the fastest, 4 the smallest. Other compressions have none." validate:"min=1,max=4"`
-	RowGroupRows int           `twg:"row_group_rows" default:"100000" doc:"A row group ends at this number of rows, or at 64 MiB of rows." validate:"min=1"`
+	Dir          string        `twg:"dir,required" doc:"directory that holds the files; a relative path starts where twg was started" validate:"min=1"`
+	Create       bool          `twg:"create" default:"true" doc:"make the directory if it is missing"`
+	MaxFileBytes sdk.ByteSize  `twg:"max_file_bytes" default:"128MiB" doc:"a file is sealed at this size of its rows, before compression" validate:"min=1KiB"`
+	MaxFileRows  int           `twg:"max_file_rows" default:"500000" doc:"a file is sealed at this number of rows" validate:"min=1"`
+	MaxFileAge   time.Duration `twg:"max_file_age" default:"30s" doc:"a file is sealed this long after its first batch" validate:"min=10ms"`
+	Compression  string        `twg:"compression" default:"zstd" doc:"zstd, snappy or none" validate:"oneof=zstd|snappy|none"`
+	Level        int           `twg:"compression_level" default:"1" doc:"level of zstd, from 1 (fastest) to 4 (smallest); the others have none" validate:"min=1,max=4"`
+	RowGroupRows int           `twg:"row_group_rows" default:"100000" doc:"a row group ends at this number of rows, or at 64 MiB of rows" validate:"min=1"`
 }
 
 // capabilities are what the sink can do with any valid settings.
