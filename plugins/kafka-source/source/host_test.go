@@ -40,6 +40,8 @@ type host struct {
 	commit, start bool
 	// stuck: Revoking never drops, but waits for its context.
 	stuck bool
+	// onBatch gets the rows of a batch before they are committed.
+	onBatch func([]row)
 	// onRevoking decides what happens on a revoke; nil: drop at once.
 	onRevoking func(runs []uint64)
 
@@ -218,7 +220,11 @@ func (h *host) Batch(ctx context.Context, b *sdk.Batch) error {
 	h.mu.Lock()
 	h.credit -= b.Bytes()
 	h.batches++
+	before := len(h.rows)
 	h.take(b)
+	if h.onBatch != nil {
+		h.onBatch(h.rows[before:])
+	}
 	marks := make([]sdk.Mark, 0, len(b.Spans))
 	for _, s := range b.Spans {
 		marks = append(marks, sdk.Mark{Stream: s.Stream, Run: s.Run, Next: s.Next})

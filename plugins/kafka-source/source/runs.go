@@ -152,7 +152,7 @@ func (t *table) admit(marks []sdk.Mark, pending []int, errs []error, membership 
 		switch {
 		case s == nil:
 			errs[i] = notAssigned("commit", m.Stream)
-		case s.ended[m.Run] || s.run != nil && s.run.id != m.Run:
+		case t.ended.has(m.Run) || s.run != nil && s.run.id != m.Run:
 			e := sdk.Errorf(sdk.KindFenced, "commit "+m.Stream.String(), "run %d has ended", m.Run)
 			e.Scope = sdk.ScopeRun
 			errs[i] = e

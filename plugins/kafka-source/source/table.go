@@ -9,63 +9,13 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// partition names what the group assigns: a topic's name, whatever topic has
-// that name now.
-type partition struct {
-	topic string
-	num   int32
-}
-
-// stream is an assigned partition of one incarnation of its topic.
-type stream struct {
-	id      sdk.Stream
-	topicID [16]byte
-	// parts is how many partitions the topic had when the group first read
-	// it.
-	parts int
-	// announced: the host was told. A stream that is not announced has no
-	// identity yet.
-	announced bool
-	run       *run // nil: waits for a Start
-	// ended holds the runs of this stream that are over: no mark of theirs is
-	// committed.
-	ended map[uint64]bool
-}
-
-// run is one Start of a stream.
-type run struct {
-	id      uint64
-	stream  sdk.Stream
-	topicID [16]byte
-	parts   int
-
-	// next is where the next fetch begins, epoch the leader epoch of the last
-	// batch before it (-1: not known). Both belong to whoever holds the run:
-	// a fetch that is under way (busy), else the table.
-	next  int64
-	epoch int32
-	busy  bool
-	// retryAt keeps the run from being fetched after an error.
-	retryAt time.Time
-	// halted: reported as a gap or ended; it is fetched no more.
-	halted bool
-	// over: nothing of the run may be delivered any more.
-	over bool
-	// sending counts deliveries that have begun.
-	sending int
-	// committed is the highest mark that was committed in this run.
-	committed int64
-
-	// sent is the position behind the last span; the sender's alone.
-	sent int64
-}
-
 // table is what the group has assigned to this member and what the host has
 // started. It does no I/O. All methods may be called from any goroutine.
 type table struct {
 	mu      sync.Mutex
 	owned   map[partition]*stream
 	runs    map[uint64]*run
+	ended   endedRuns
 	changed chan struct{} // closed and replaced at each change
 	now     func() time.Time
 }
@@ -129,7 +79,7 @@ func (t *table) announce(p partition, id sdk.Stream, topicID [16]byte, parts int
 	if s == nil || s.announced {
 		return false
 	}
-	*s = stream{id: id, topicID: topicID, parts: parts, announced: true, ended: make(map[uint64]bool)}
+	*s = stream{id: id, topicID: topicID, parts: parts, announced: true}
 	return true
 }
 
@@ -143,7 +93,7 @@ func (t *table) start(starts []sdk.Start) error {
 		if s == nil {
 			return notAssigned("start", st.Stream)
 		}
-		if t.runs[st.Run] != nil || s.ended[st.Run] {
+		if t.runs[st.Run] != nil || t.ended.has(st.Run) {
 			return sdk.Errorf(sdk.KindFatal, "start "+st.Stream.String(), "run %d was used before", st.Run)
 		}
 	}
@@ -175,7 +125,7 @@ func (t *table) end(s *stream) {
 		return
 	}
 	s.run.over = true
-	s.ended[s.run.id] = true
+	t.ended.add(s.run.id)
 	delete(t.runs, s.run.id)
 	s.run = nil
 }
@@ -284,22 +234,6 @@ func (t *table) each(parts map[string][]int32, f func(partition, *stream)) {
 			}
 		}
 	}
-}
-
-func comparePartitions(a, b partition) int {
-	if a.topic != b.topic {
-		if a.topic < b.topic {
-			return -1
-		}
-		return 1
-	}
-	return int(a.num) - int(b.num)
-}
-
-func notAssigned(op string, s sdk.Stream) error {
-	e := sdk.Errorf(sdk.KindFenced, op+" "+s.String(), "the group has not assigned it to this member (any more)")
-	e.Scope = sdk.ScopeRun
-	return e
 }
 
 // poke wakes whoever waits for a change: what the table's users know beside
