@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -30,8 +32,20 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	}
 	r := &run{runCmd: c, app: a, secrets: f.config.Secrets, screen: newScreen(a.stderr), json: c.JSON}
 	r.log = a.newLogger(r.screen, r.secrets)
+	defer limitMemory(makePlan(f).CeilingBytes)()
 	err = r.all(ctx, f)
 	return errors.Join(err, r.writeSummary())
+}
+
+// limitMemory has the collector keep to the ceiling that plan prints (INV5):
+// left alone it lets garbage grow to the size of what is in use. Who sets
+// GOMEMLIMIT decides instead. It returns how to undo it.
+func limitMemory(ceiling int64) func() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(ceiling)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // run is the pipelines of one file, running.
