@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -84,6 +85,7 @@ func (s *fakeSource) Close(ctx context.Context) error {
 		s.cancel()
 	}
 	s.wg.Wait()
+	slog.Info("closing") // nobody may read it any more
 	if s.set.Mark != "" {
 		return os.WriteFile(s.set.Mark, fmt.Appendf(nil, "closed %v, %d commits", ctx.Err(), len(s.marks)), 0o644)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -24,7 +25,18 @@ func (s slogSink) Accept(name string, level hclog.Level, msg string, args ...any
 	if name != "" && name != "stdio" {
 		to = levels[level]
 	}
-	s.to.Log(context.Background(), to, msg, args...)
+	s.to.Log(context.Background(), to, msg, withoutTime(args)...)
+}
+
+// withoutTime drops what a plugin's line says about when it was written: the
+// host's own line says that too.
+func withoutTime(args []any) []any {
+	for i := 0; i+1 < len(args); i += 2 {
+		if args[i] == "timestamp" {
+			return slices.Delete(slices.Clone(args), i, i+2)
+		}
+	}
+	return args
 }
 
 var levels = map[hclog.Level]slog.Level{

@@ -55,6 +55,12 @@ func TestPluginsDoNotOutliveAKilledHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := exec.Command(install(t, dir, "host").Path, string(arg))
+	temp, err := os.MkdirTemp("", "twg") // short: a socket's path has a limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(temp)
+	host.Env = append(os.Environ(), "TMPDIR="+temp)
 	host.Stderr = os.Stderr
 	out, err := host.StdoutPipe()
 	if err == nil {
@@ -78,6 +84,9 @@ func TestPluginsDoNotOutliveAKilledHost(t *testing.T) {
 	}
 	for name, pid := range map[string]int{"source": source, "sink": sink} {
 		eventually(t, 10*time.Second-time.Since(began), name+" ends", func() bool { return !alive(pid) })
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+		t.Errorf("they have left %v", left)
 	}
 }
 

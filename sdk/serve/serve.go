@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,6 +40,9 @@ func Main(p sdk.Plugin) {
 		byHand(os.Stderr, p)
 		os.Exit(1)
 	}
+	// A host that was killed no longer reads what this process logs. That must
+	// not end it before its session is settled.
+	signal.Ignore(syscall.SIGPIPE)
 	slog.SetDefault(newLogger(os.Stderr))
 	server := wire.NewServer(p, wire.Options{})
 	life := newLifetime(func(reason string) { leave(server, reason) })
@@ -58,7 +63,16 @@ func Main(p sdk.Plugin) {
 func leave(server *wire.Server, reason string) {
 	slog.Warn("the plugin ends", "reason", reason)
 	settle(server)
+	removeSocket(os.Getenv(goplugin.EnvUnixSocketDir))
 	os.Exit(1)
+}
+
+// removeSocket removes the directory that the host made for this process's
+// socket, which a host that was killed could not.
+func removeSocket(dir string) {
+	if strings.HasPrefix(filepath.Base(dir), "plugin-dir") {
+		os.RemoveAll(dir)
+	}
 }
 
 func settle(server *wire.Server) {
