@@ -83,7 +83,7 @@ func (r *run) finish(ctx context.Context) {
 	if err := r.watch.waitReached(wait, want); err != nil {
 		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, produced %v", catchUpWithin, r.watch.frontier(), want)
 	}
-	if how := r.host.stop(ctx); how != "" {
+	if how := r.hosts.now().stop(ctx); how != "" {
 		r.problem("stop", "%s; see host.log", how)
 	}
 	r.nothingLeft()

@@ -28,7 +28,7 @@ var errStalled = errors.New("stalled")
 
 // killer carries out a schedule.
 type killer struct {
-	host    *host
+	hosts   *hosts
 	ctl     *control.Server
 	watch   *watcher
 	rng     *rand.Rand
@@ -102,7 +102,7 @@ func (k *killer) strike(kill schedule.Kill, victim control.Process) {
 		k.killRole(kill.Also)
 	}
 	if kill.Point.Role == schedule.Host || kill.Also == schedule.Host {
-		k.killHost()
+		k.killHost(k.hosts.now())
 	}
 	if kill.Point.Role != schedule.Host {
 		_ = syscall.Kill(victim.PID, syscall.SIGKILL)
@@ -115,12 +115,10 @@ func (k *killer) killRole(r schedule.Role) {
 	}
 }
 
-// killHost kills the host and sees to it that its plugins follow.
-func (k *killer) killHost() {
-	pid, _ := k.host.current()
-	child := func(p control.Process) bool { return p.Parent == pid }
-	left := k.ctl.Live(child)
-	k.host.kill()
+// killHost kills a host and sees to it that its plugins follow.
+func (k *killer) killHost(h *hostProcess) {
+	left := k.ctl.Live(func(p control.Process) bool { return p.Parent == h.pid })
+	h.kill()
 	k.orphans.Go(func() {
 		deadline := time.Now().Add(orphanWithin)
 		for _, p := range left {
@@ -135,7 +133,7 @@ func (k *killer) killHost() {
 // is tells the processes of a role that belong to the host of now.
 func (k *killer) is(r schedule.Role) func(control.Process) bool {
 	return func(p control.Process) bool {
-		pid, _ := k.host.current()
+		pid := k.hosts.now().pid
 		if r == schedule.Host {
 			return p.PID == pid
 		}

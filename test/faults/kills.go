@@ -15,7 +15,7 @@ import (
 // (which it returns) and when a mutant is caught.
 func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error) {
 	k := &killer{
-		host: r.host, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
+		hosts: r.hosts, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
 		rng: rand.New(rand.NewPCG(r.opt.seed, 2)),
 	}
 	defer k.orphans.Wait()
@@ -28,6 +28,12 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 		}
 		if kill.N%10 == 0 {
 			fmt.Fprintf(r.out, "  %s  %d kills\n", r.clock(), kill.N)
+		}
+		if every := r.opt.sleepers; every > 0 && kill.N%every == every/2 {
+			if err := k.zombie(ctx, kill.N%(2*every) > every); err != nil {
+				return err
+			}
+			r.tally.zombies++
 		}
 		if r.opt.mutant != "" && r.caughtSoFar() {
 			return nil
@@ -44,7 +50,7 @@ func (r *run) caughtSoFar() bool {
 // killEverything ends the host and every plugin that is still there, also
 // those of earlier hosts, as a power cut would.
 func (r *run) killEverything() {
-	r.host.kill()
+	r.hosts.now().kill()
 	for _, p := range r.ctl.Live(anyProcess) {
 		_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		waitGone(p.PID, deadline())

@@ -23,6 +23,7 @@ type options struct {
 	perSecond     int
 	race          bool
 	granularity   string
+	sleepers      int
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -36,6 +37,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.dir, "dir", "out/faults", "where binaries, logs and files go")
 	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
 	fs.StringVar(&o.granularity, "granularity", "batch", "granularity of the pipeline: batch or record")
+	fs.IntVar(&o.sleepers, "sleepers", 20, "after how many kills a host is put to sleep, replaced and woken; 0: never")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err

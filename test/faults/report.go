@@ -17,7 +17,7 @@ func (r *run) report(w io.Writer, v *verdict) {
 	_, aborted, large := r.prod.Counts()
 	took := time.Since(r.begun)
 	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %d files, %.0f s, %.0f rows/s; host started %d times\n",
-		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.host.starts)
+		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.hosts.starts)
 	fmt.Fprintf(w, "%d moments at which commits were compared with the files\n", r.watch.moments())
 	var all strings.Builder
 	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.rows.Extra, v.rows.Wrong}, v.others...) {

@@ -18,10 +18,9 @@ func (k *killer) progress(ctx context.Context, past int64, after string) error {
 		if at > past {
 			return nil
 		}
-		_, exited := k.host.current()
 		select {
 		case <-moved:
-		case <-exited:
+		case <-k.hosts.now().exited:
 			if err := k.revive(); err != nil {
 				return err
 			}
@@ -37,17 +36,17 @@ func (k *killer) progress(ctx context.Context, past int64, after string) error {
 // revive starts the host again if it is gone; it is a problem if nobody
 // killed it.
 func (k *killer) revive() error {
-	_, exited := k.host.current()
+	h := k.hosts.now()
 	select {
-	case <-exited:
+	case <-h.exited:
 	default:
 		return nil
 	}
-	if how := k.host.diedAlone(); how != "" {
-		k.problem("host", "process %d ended by itself: %s; see host.log", k.host.process(), how)
+	if how := h.diedAlone(); how != "" {
+		k.problem("host", "process %d ended by itself: %s; see host.log", h.pid, how)
 		if k.alone++; k.alone >= maxAlone {
 			return fmt.Errorf("%w: the host ended by itself %d times", errStalled, k.alone)
 		}
 	}
-	return k.host.start()
+	return k.hosts.start()
 }

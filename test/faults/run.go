@@ -25,7 +25,7 @@ type run struct {
 
 	broker *broker
 	ctl    *control.Server
-	host   *host
+	hosts  *hosts
 	prod   *produce.Producer
 	watch  *watcher
 	tally  *tally
@@ -107,7 +107,7 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 	if err := r.startHost(bin, socket); err != nil {
 		return nil, err
 	}
-	defer r.host.kill()
+	defer func() { r.hosts.now().kill() }()
 
 	background, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -122,10 +122,10 @@ func (r *run) startHost(bin, socket string) error {
 	if err != nil {
 		return err
 	}
-	if r.host, err = newHost(bin, r.dir, file, socket); err != nil {
+	if r.hosts, err = newHosts(bin, r.dir, file, socket); err != nil {
 		return err
 	}
-	return r.host.start()
+	return r.hosts.start()
 }
 
 // underLoad produces while it kills, and judges when both are over.

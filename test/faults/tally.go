@@ -17,6 +17,7 @@ type tally struct {
 	elsewhere map[schedule.Point]int
 	pairs     int
 	provoked  int
+	zombies   int
 	pauses    []time.Duration // from a kill until commits moved on
 }
 
@@ -46,6 +47,7 @@ func (t *tally) print(w io.Writer) {
 			strings.Repeat("#", t.at[p]), strings.Repeat("?", t.elsewhere[p]))
 	}
 	fmt.Fprintf(w, "  %d of these took a second process with them; %d further kills only provoked a start\n", t.pairs, t.provoked)
+	fmt.Fprintf(w, "  %d hosts were put to sleep, replaced and woken\n", t.zombies)
 	if len(t.pauses) == 0 {
 		return
 	}

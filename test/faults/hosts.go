@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// hosts starts twg run, one process after another.
+type hosts struct {
+	bin, file, socket string
+	log               *os.File
+
+	mu     sync.Mutex
+	newest *hostProcess
+	starts int
+}
+
+// raceLog begins the names of the race detector's reports on the host. Those
+// on plugins are in the host's log.
+const raceLog = "race"
+
+func newHosts(bin, dir, file, socket string) (*hosts, error) {
+	log, err := os.Create(filepath.Join(dir, "host.log"))
+	if err != nil {
+		return nil, err
+	}
+	return &hosts{bin: bin, file: file, socket: socket, log: log}, nil
+}
+
+// start runs a new process, which is the one that now returns from then on.
+func (h *hosts) start() error {
+	cmd := exec.Command(filepath.Join(h.bin, "twg"), "run", h.file)
+	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin,
+		"GORACE=log_path="+filepath.Join(filepath.Dir(h.log.Name()), raceLog))
+	cmd.Stdout, cmd.Stderr = h.log, h.log
+	// A group of its own: an interrupt at the terminal is for the harness. It
+	// must not outlive a harness that was killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start host: %w", err)
+	}
+	h.starts++
+	h.note("host %d is process %d", h.starts, cmd.Process.Pid)
+	h.newest = watchHost(cmd)
+	return nil
+}
+
+// now returns the host that was started last.
+func (h *hosts) now() *hostProcess {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.newest
+}
+
+// note writes into the host's log what the harness does.
+func (h *hosts) note(format string, args ...any) {
+	fmt.Fprintf(h.log, "--- faults: "+format+"\n", args...)
+}
