@@ -20,8 +20,8 @@ var rules = []rule{
 		},
 	},
 	{
-		"an SDK that drags in the host makes every plugin as large as the host",
-		below("sdk"),
+		"an SDK that drags in the host makes every plugin as large as the host; the acceptance suite is for tests and starts processes as the host does",
+		func(pkg string) bool { return below("sdk")(pkg) && !below("sdk/plugintest")(pkg) },
 		func(_, imp string) bool { return below("./host", "./plugins", "./cmd")(imp) },
 	},
 	{
@@ -98,6 +98,18 @@ var rules = []rule{
 		"a command is the end of the line",
 		func(string) bool { return true },
 		func(pkg, imp string) bool { return below("./cmd")(imp) && !below("cmd")(pkg) },
+	},
+	{
+		"the acceptance suite contains the host: only tests may import it",
+		except("sdk/plugintest"),
+		func(_, imp string) bool { return below("./sdk/plugintest")(imp) },
+	},
+	{
+		"the acceptance suite needs of the host what starts a process and what makes an id, not what decides",
+		below("sdk/plugintest"),
+		func(_, imp string) bool {
+			return below("./host", "./cmd", "./plugins")(imp) && !below("./host/plugins", "./host/recordid")(imp)
+		},
 	},
 	{
 		"tests' tools stay in tests",

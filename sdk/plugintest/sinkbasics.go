@@ -1,0 +1,125 @@
+package plugintest
+
+import (
+	"slices"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+func sinkDescribe(r *sinkRig) {
+	r.described(sdk.KindSink)
+	r.untouched("Describe")
+}
+
+func (r *sinkRig) untouched(by string) {
+	if r.target.Touched != nil && r.target.Touched() {
+		failf("%s has touched the target", by)
+	}
+}
+
+func sinkConfigure(r *sinkRig) {
+	p, caps := r.configured(r.target.Settings, 0)
+	switch {
+	case len(caps.Shapes) == 0 || slices.ContainsFunc(caps.Shapes, func(s sdk.Shape) bool { return s != sdk.ShapeRaw && s != sdk.ShapeTable }):
+		failf("shapes %v: a sink takes raw, table or both", caps.Shapes)
+	case caps.Idempotent == caps.AppendOnly:
+		failf("idempotent=%t and append_only=%t: rows that are written again are there once, or they are there twice", caps.Idempotent, caps.AppendOnly)
+	case caps.Fencing && !caps.OffsetStore:
+		failf("fencing without offset_store: nobody issues the epochs")
+	case caps.MaxBatchBytes < 0:
+		failf("max_batch_bytes is %d", caps.MaxBatchBytes)
+	case caps.Position != "" || caps.Origin != "":
+		failf("a sink declares a source's capabilities: position %q, origin %q", caps.Position, caps.Origin)
+	}
+	r.untouched("Configure")
+	r.refuses(p.Describe(), r.target.Settings, r.cfg.Invalid)
+	r.untouched("Configure with wrong settings")
+}
+
+func sinkDurable(r *sinkRig) {
+	s := r.open()
+	b := []*sdk.Batch{r.full(streamA, 0, 50), r.both(50, 60), r.full(streamB, 60, 61)}
+	s.deliver(b...)
+	r.proc.Kill()
+	r.holds(false, b...)
+}
+
+func sinkRows(r *sinkRig) {
+	s := r.open()
+	a := r.batch(streamA, 0, 100, odd(5))
+	b := batchOf(part{streamA, r.epoch(streamA), 100, 130, odd(101)}, part{streamB, r.epoch(streamB), 7, 40, odd(7)})
+	s.deliver(a, b)
+	s.close()
+	r.holds(false, a, b)
+}
+
+func sinkSizes(r *sinkRig) {
+	s := r.open()
+	large := r.batch(streamA, 0, 1, sized(0, 1, 5<<20))
+	many := r.batch(streamA, 1, 1001, sized(1, 1000, 5<<10))
+	s.deliver(large, many)
+	s.close()
+	r.holds(false, large, many)
+}
+
+func sinkRanges(r *sinkRig) {
+	s := r.open()
+	first, rest := r.full(streamA, 0, 4), r.full(streamA, 0, 10)
+	rest.Rows = []sdk.RowRange{{From: 4, To: 7}, {From: 7, To: 10}}
+	s.deliver(first)
+	s.deliver(rest)
+	none := r.full(streamA, 2, 8)
+	none.Rows = []sdk.RowRange{}
+	s.deliver(none)
+	s.close()
+	r.holds(false, first, rest)
+}
+
+func sinkEmptySpan(r *sinkRig) {
+	s := r.open()
+	before, markers, after := r.full(streamA, 0, 3), r.batch(streamA, 3, 9, nil), r.full(streamA, 9, 12)
+	s.deliver(before, markers, after)
+	spanOnly := &sdk.Batch{Spans: r.batch(streamB, 5, 8, nil).Spans} // and no frame at all
+	s.deliver(spanOnly)
+	s.close()
+	r.holds(false, before, after)
+}
+
+// sinkReceipts counts the outcomes. That none answers what was not asked, or
+// twice, the host's side of the session checks: it would fail.
+func sinkReceipts(r *sinkRig) {
+	s := r.open()
+	var all []*sdk.Batch
+	for p := int64(0); p < 50; p++ {
+		all = append(all, r.both(10*p, 10*p+10))
+	}
+	s.deliver(all...)
+	s.close()
+	s.get(func() {
+		for seq, n := range s.spans {
+			if len(s.answers[seq]) != n {
+				failf("batch %d of %d spans has %d outcomes", seq, n, len(s.answers[seq]))
+			}
+		}
+		if s.failed != nil {
+			failf("the session failed: %w", s.failed)
+		}
+	})
+	r.holds(false, all...)
+}
+
+func sinkNoFlush(r *sinkRig) {
+	s := r.open()
+	s.durable(s.send(r.full(streamA, 0, 10)), s.send(r.both(10, 20)))
+}
+
+func sinkPing(r *sinkRig) {
+	r.proc, r.caps = r.configured(r.target.Settings, quiet/5)
+	r.sink = r.proc.Sink(r.caps)
+	s := r.open()
+	if s.within(2*quiet, func() bool { return s.failed != nil }) {
+		failf("the session failed: %w", s.failed)
+	}
+	s.deliver(r.full(streamA, 0, 10))
+	s.close()
+}
