@@ -80,7 +80,8 @@ func (w *Writer) Bytes() int64 { return w.bytes }
 func (w *Writer) Append(v frame.View, ids []byte, s frame.Stream, from, to int) error {
 	st := streamValues(s)
 	for from < to {
-		n, size := w.chunk(v, ids, &st, from, to)
+		room := w.opt.RowGroupRows - w.groupRows
+		n, size := w.chunk(v, ids, &st, from, min(to, from+room))
 		if err := w.flushChunk(); err != nil {
 			return err
 		}
