@@ -84,16 +84,13 @@ func (r run) within(b *sdk.Batch, i coverage.Interval) (from, to int) {
 
 // checkLeftOut makes sure that the rows that the host leaves out are held: if
 // not, host and directory disagree, and their span would be claimed without
-// them.
+// them. Nothing is claimed of rows outside of the batch's spans: those are of
+// runs that the host has given up, or were answered before.
 func checkLeftOut(b *sdk.Batch, missing [][]coverage.Interval) error {
 	at := 0
 	end := sdk.RowRange{From: b.Frame.NumRecords()}
 	for _, r := range append(slices.Clone(b.Rows), end) {
-		left, err := runs(b, at, r.From)
-		if err != nil {
-			return err
-		}
-		for _, l := range left {
+		for _, l := range claimed(b, at, r.From) {
 			for _, m := range missing[l.span] {
 				if from, to := l.within(b, m); from < to {
 					return fmt.Errorf("position %d of %s was left out of its batch as held, and the directory does not hold it: was the directory restored or emptied?",
@@ -104,4 +101,23 @@ func checkLeftOut(b *sdk.Batch, missing [][]coverage.Interval) error {
 		at = r.To
 	}
 	return nil
+}
+
+// claimed cuts the rows [from, to) as runs does, without those of streams that
+// have no span in the batch.
+func claimed(b *sdk.Batch, from, to int) []run {
+	var out []run
+	for from < to {
+		k := b.Frame.StreamIndex(from)
+		end := from + 1
+		for end < to && b.Frame.StreamIndex(end) == k {
+			end++
+		}
+		stream := b.Frame.Stream(k)
+		if i := slices.IndexFunc(b.Spans, func(s sdk.Span) bool { return s.Stream == stream }); i >= 0 {
+			out = append(out, run{i, from, end})
+		}
+		from = end
+	}
+	return out
 }
