@@ -35,7 +35,9 @@ func TestAcceptance(t *testing.T) {
 	})
 }
 
-const settings = `{"brokers":[%q],"topics":["t"],"group":"g","session_timeout":"6s","heartbeat_interval":"200ms","fetch_max_wait":"50ms","revoke_timeout":"10s"}`
+// settings are those of a member that may be silent for longer than an orphan
+// may live: streams change hands before that only if it leaves.
+const settings = `{"brokers":[%q],"topics":["t"],"group":"g","session_timeout":"13s","heartbeat_interval":"200ms","fetch_max_wait":"50ms","revoke_timeout":"10s"}`
 
 // newService is a broker with a topic of two partitions.
 func newService(t testing.TB) plugintest.Service {

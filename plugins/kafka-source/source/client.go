@@ -27,7 +27,7 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(s.Brokers...),
 		kgo.ClientID(s.ClientID),
-		kgo.WithLogger(clientLog{log}),
+		kgo.WithLogger(clientLog{log, new(sparse)}),
 		kgo.DisableClientMetrics(),
 		kgo.MetadataMaxAge(s.MetadataMaxAge),
 		kgo.MetadataMinAge(min(s.MetadataMaxAge, metadataMinAge)),
@@ -83,8 +83,12 @@ func (s *SASL) mechanism() sasl.Mechanism {
 	return scram.Auth{User: s.User, Pass: s.Password}.AsSha512Mechanism()
 }
 
-// clientLog passes the client's warnings on.
-type clientLog struct{ log *slog.Logger }
+// clientLog passes the client's warnings on. While brokers are away it gives
+// the same one many times a second.
+type clientLog struct {
+	log    *slog.Logger
+	sparse *sparse
+}
 
 func (l clientLog) Level() kgo.LogLevel {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {
@@ -100,6 +104,15 @@ func (l clientLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
 		at = slog.LevelError
 	case kgo.LogLevelWarn:
 		at = slog.LevelWarn
+	}
+	if at >= slog.LevelWarn {
+		leftOut, ok := l.sparse.now(msg)
+		if !ok {
+			return
+		}
+		if leftOut > 0 {
+			keyvals = append(keyvals, "left_out", leftOut)
+		}
 	}
 	l.log.Log(context.Background(), at, msg, keyvals...)
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -159,7 +160,7 @@ func (r *reader) fetchFailed(ctx context.Context, broker int32, runs []*run, err
 	if ctx.Err() != nil {
 		return
 	}
-	r.log.Warn("fetch failed, trying again", "broker", broker, "error", err)
+	r.warn("fetch failed, trying again", strconv.Itoa(int(broker)), "broker", broker, "error", err)
 	for _, x := range runs {
 		r.table.retryLater(x, fetchBackoff)
 	}

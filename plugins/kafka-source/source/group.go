@@ -72,7 +72,7 @@ func (r *reader) announce(ctx context.Context) {
 		if parts := r.table.unannounced(); len(parts) > 0 {
 			done, err := r.announceThese(ctx, parts)
 			if err != nil && ctx.Err() == nil {
-				r.log.Warn("cannot read what the group has committed, trying again", "group", r.set.Group, "error", err)
+				r.warn("cannot read what the group has committed, trying again", "", "group", r.set.Group, "error", err)
 			}
 			if !done {
 				retry = time.After(announceRetry)

@@ -18,6 +18,7 @@ import (
 type reader struct {
 	set     *Settings
 	log     *slog.Logger
+	sparse  sparse
 	events  sdk.Events
 	client  *kgo.Client
 	cluster *cluster
@@ -113,6 +114,17 @@ func (r *reader) Close(ctx context.Context) error {
 		r.client.Close()
 	})
 	return nil
+}
+
+// warn logs what may go on for long: once in ten seconds for each subject.
+func (r *reader) warn(msg, subject string, args ...any) {
+	leftOut, ok := r.sparse.now(msg + subject)
+	if leftOut > 0 {
+		args = append(args, "left_out", leftOut)
+	}
+	if ok {
+		r.log.Warn(msg, args...)
+	}
 }
 
 func (r *reader) wantMetadata()     { wake(r.metadataWanted) }

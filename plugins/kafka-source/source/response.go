@@ -110,7 +110,7 @@ func (r *reader) partitionFailed(ctx context.Context, x *run, err error) (part, 
 	case errors.Is(err, kerr.TopicAuthorizationFailed):
 		r.events.Fail(sdk.Errorf(sdk.KindFatal, "fetch "+x.stream.String(), "the user may not read the topic: allow READ on it: %w", err))
 	}
-	r.log.Warn("fetch failed, trying again", "stream", x.stream.String(), "position", x.next, "error", err)
+	r.warn("fetch failed, trying again", x.stream.String(), "stream", x.stream.String(), "position", x.next, "error", err)
 	r.table.retryLater(x, fetchBackoff)
 	r.wantMetadata()
 	return part{}, false
@@ -122,7 +122,7 @@ func (r *reader) outOfRange(ctx context.Context, x *run) (part, bool) {
 	first, err := listOffsets(ctx, r.client, map[partition]int64{key: atEarliest})
 	last, err2 := listOffsets(ctx, r.client, map[partition]int64{key: atLatest})
 	if err = errors.Join(err, err2, first[key].err, last[key].err); err != nil {
-		r.log.Warn("list offsets after an offset out of range, trying again", "stream", x.stream.String(), "error", err)
+		r.warn("list offsets after an offset out of range, trying again", x.stream.String(), "stream", x.stream.String(), "error", err)
 		r.table.retryLater(x, fetchBackoff)
 		return part{}, false
 	}

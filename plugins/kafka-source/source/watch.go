@@ -60,7 +60,7 @@ func (r *reader) firstContact(ctx context.Context) bool {
 			r.events.Fail(failed)
 			return false
 		}
-		r.log.Warn("no broker answers, trying again", "brokers", strings.Join(r.set.Brokers, ","), "error", err)
+		r.warn("no broker answers, trying again", "", "brokers", strings.Join(r.set.Brokers, ","), "error", err)
 		pause(ctx, min(contactEvery, r.set.StartupTimeout/4))
 	}
 	return false
@@ -110,7 +110,7 @@ func (r *reader) refreshMetadata(ctx context.Context, known map[string]string) {
 	missing, err := r.cluster.refresh(attempt)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.log.Warn("no broker answers, trying again", "error", err)
+			r.warn("no broker answers, trying again", "", "error", err)
 			r.wantMetadata()
 		}
 		return
@@ -167,7 +167,7 @@ func (r *reader) watchGroup(ctx context.Context) {
 			case errors.Is(e.Err, kerr.GroupAuthorizationFailed):
 				r.events.Fail(sdk.Errorf(sdk.KindFatal, "join group "+r.set.Group, "the user may not use it: allow READ on the group: %w", e.Err))
 			default:
-				r.log.Warn("group member", "topic", e.Topic, "partition", e.Partition, "error", e.Err)
+				r.warn("group member", e.Topic, "topic", e.Topic, "partition", e.Partition, "error", e.Err)
 			}
 		}
 	}
