@@ -78,7 +78,17 @@ func batchOf(t testing.TB, s sdk.Stream, from int64, n, size int) *sdk.Batch {
 		Epoch: sdk.Epoch{Number: 2, Token: [16]byte{1}}, ExpandedBytes: int64(n * size)}}}
 }
 
-// within fails the test if ch says nothing for too long.
+// silent fails the test if ch says something before long.
+func silent[T any](t *testing.T, ch <-chan T, what string) {
+	t.Helper()
+	select {
+	case <-ch:
+		t.Fatal(what)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+// receive fails the test if ch says nothing for too long.
 func receive[T any](t *testing.T, ch <-chan T, what string) T {
 	t.Helper()
 	select {

@@ -15,11 +15,12 @@ type stepSink struct {
 	opened chan sdk.Session
 	writes chan *sdk.Batch
 	goOn   chan struct{}
-	closed chan error // what Close's context said
+	closed chan error    // what Close's context said
+	hold   chan struct{} // Close waits for it, if it is there
 }
 
 func newStepSink() *stepSink {
-	return &stepSink{describedPlugin{kind: sdk.KindSink}, make(chan sdk.Session, 1), make(chan *sdk.Batch, 1000), make(chan struct{}, 1000), make(chan error, 10)}
+	return &stepSink{describedPlugin{kind: sdk.KindSink}, make(chan sdk.Session, 1), make(chan *sdk.Batch, 1000), make(chan struct{}, 1000), make(chan error, 10), nil}
 }
 
 func (s *stepSink) Open(_ context.Context, ses sdk.Session) (sdk.Writer, error) {
@@ -39,7 +40,14 @@ func (s *stepSink) Write(ctx context.Context, b *sdk.Batch) error {
 
 // Flush lets a Write that waits go on: a file was closed.
 func (s *stepSink) Flush(context.Context, uint64) error { s.goOn <- struct{}{}; return nil }
-func (s *stepSink) Close(ctx context.Context) error     { s.closed <- ctx.Err(); return nil }
+
+func (s *stepSink) Close(ctx context.Context) error {
+	if s.hold != nil {
+		<-s.hold
+	}
+	s.closed <- ctx.Err()
+	return nil
+}
 
 func openStep(t *testing.T, s *stepSink, g sdk.Granularity) (sdk.Writer, sdk.Session, chan sdk.Receipt, chan error) {
 	t.Helper()
@@ -164,17 +172,17 @@ func (w *closingWriter) Close(ctx context.Context) error {
 // has ended, and only then does the next session open.
 func TestASessionIsSettledBeforeTheNextOpens(t *testing.T) {
 	s := newStepSink()
+	s.hold = make(chan struct{})
 	c := clientOf(t, s)
-	open := func(id uint64) sdk.Writer {
+	open := func(id uint64) (sdk.Writer, error) {
 		ses, _, _ := sessionFor(id)
-		w, err := c.Sink(sdk.Capabilities{}).Open(t.Context(), ses)
-		if err != nil {
-			t.Fatal(err)
-		}
-		receive(t, s.opened, "open")
-		return w
+		return c.Sink(sdk.Capabilities{}).Open(t.Context(), ses)
 	}
-	first := open(1)
+	first, err := open(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive(t, s.opened, "open")
 	if err := first.Write(t.Context(), numbered(t, 1, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -182,14 +190,20 @@ func TestASessionIsSettledBeforeTheNextOpens(t *testing.T) {
 	if err := first.Close(ended()); !errors.Is(err, context.Canceled) {
 		t.Errorf("close: %v", err)
 	}
-	second := open(2)
-	if len(s.closed) != 1 {
-		t.Fatal("the second session opened before the first was settled")
-	}
-	if err := <-s.closed; !errors.Is(err, context.Canceled) {
+	seconds := make(chan sdk.Writer, 1)
+	go func() {
+		w, err := open(2)
+		if err != nil {
+			t.Error(err)
+		}
+		seconds <- w
+	}()
+	silent(t, s.opened, "the second session opened before the first was settled")
+	close(s.hold)
+	if err := receive(t, s.closed, "settled session"); !errors.Is(err, context.Canceled) {
 		t.Errorf("settled with a context that says %v", err)
 	}
-	if err := second.Close(t.Context()); err != nil {
+	if err := receive(t, seconds, "second session").Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := receive(t, s.closed, "close"); err != nil {

@@ -289,6 +289,7 @@ func TestCommitsBeforeStopAreDone(t *testing.T) {
 	receive(t, began, "commit")
 	closed := make(chan error, 1)
 	go func() { closed <- r.Close(t.Context()) }()
+	silent(t, s.closed, "the source was closed before its commit was done")
 	close(gate)
 	if errs := receive(t, committed, "answer of Commit"); errs != nil {
 		t.Error(errs)
