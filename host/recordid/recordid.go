@@ -11,6 +11,7 @@ package recordid
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -46,6 +47,7 @@ type Hasher struct {
 // the first row whose position does not fit in 48 bits; such a stream cannot
 // go on. It allocates only to grow dst and, at first, its own buffer.
 func (h *Hasher) Fill(dst []byte, v frame.View) ([]byte, error) {
+	dst = slices.Grow(dst, Size*v.NumRecords())
 	last := -1
 	for i := range v.NumRecords() {
 		if k := v.StreamIndex(i); k != last {
