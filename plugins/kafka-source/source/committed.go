@@ -20,8 +20,8 @@ type metadata struct {
 	// Incarnation is that of the topic whose position was committed.
 	Incarnation string `json:"inc,omitempty"`
 	// Parts is how many partitions the topic had when the group first read
-	// it.
-	Parts int `json:"parts,omitempty"`
+	// it: 0 if the topic was created, or created anew, after that.
+	Parts int `json:"parts"`
 }
 
 func (m metadata) String() string {
@@ -106,14 +106,22 @@ func deref(s *string) string {
 }
 
 // firstParts is how many partitions the stream's topic had when the group
-// first read it: the least that any commit of that incarnation recorded, or
-// count, if this is the first run.
+// first read it: the least that any commit of that incarnation recorded; 0, if
+// the group has read another topic of that name; else count, because this is
+// the first run.
 func (c committedOffsets) firstParts(id sdk.Stream, count int) int {
-	first := count
+	first, this, another := count, false, false
 	for p, o := range c {
-		if p.topic == id.Topic && o.meta.Incarnation == id.Incarnation && o.meta.Parts > 0 {
-			first = min(first, o.meta.Parts)
+		switch {
+		case p.topic != id.Topic || o.meta.Version == 0:
+		case o.meta.Incarnation == id.Incarnation:
+			first, this = min(first, o.meta.Parts), true
+		default:
+			another = true
 		}
+	}
+	if another && !this {
+		return 0
 	}
 	return first
 }

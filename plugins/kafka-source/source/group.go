@@ -108,6 +108,9 @@ func (r *reader) announceThese(ctx context.Context, parts []partition) (done boo
 			continue
 		}
 		parts := held.firstParts(id, count)
+		if r.recreated[p.topic] {
+			parts = 0
+		}
 		if r.table.announce(p, id, topicID, parts) {
 			list = append(list, r.assignment(p, id, held, parts))
 		}
@@ -119,8 +122,9 @@ func (r *reader) announceThese(ctx context.Context, parts []partition) (done boo
 }
 
 // assignment says what the group knows about a stream. A partition that was
-// added after the group's first run begins at its first record whatever start
-// says: nobody decided to leave its records out.
+// added after the group's first run, also with a topic that was created anew,
+// begins at its first record whatever start says: nobody decided to leave its
+// records out.
 func (r *reader) assignment(p partition, id sdk.Stream, held committedOffsets, parts int) sdk.Assignment {
 	a := sdk.Assignment{Stream: id, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}
 	if o, ok := held[p]; ok {

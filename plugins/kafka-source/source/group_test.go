@@ -238,11 +238,16 @@ func TestNewPartition(t *testing.T) {
 }
 
 // TestRecreated: a topic that is deleted and created again is another stream.
+// It is read from its first record also with start = latest.
 func TestRecreated(t *testing.T) {
 	b := newBroker(t)
 	b.create(1, "t", nil)
+	set := b.settings("g", "t")
+	set.Start = "latest"
+	h := newHost(t).open(set)
+	h.until("a run", func() bool { return len(h.runs) == 1 })
+	b.untilCommitted("g", "t", 0, 0)
 	b.fill("t", 0, 0, 10)
-	h := newHost(t).open(b.settings("g", "t"))
 	h.untilRows(10)
 	b.untilCommitted("g", "t", 0, 10)
 	old := h.assigned[0].Stream
@@ -290,10 +295,16 @@ func TestCommittedByAnotherTopic(t *testing.T) {
 	if err := b.admin.CommitAllOffsets(t.Context(), "g", os); err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t).open(b.settings("g", "t"))
+	set := b.settings("g", "t")
+	set.Start = "latest"
+	h := newHost(t).open(set)
 	h.untilRows(10)
-	if a := h.assigned[0]; a.Committed != 7 || a.CommittedIncarnation != "gone" {
-		t.Errorf("assigned %+v", a)
+	if a := h.assigned[0]; a.Committed != 7 || a.CommittedIncarnation != "gone" || a.Initial != sdk.StartEarliest {
+		t.Errorf("assigned %+v, want what was committed for the other topic, and a start at the first record", a)
+	}
+	b.untilCommitted("g", "t", 0, 10)
+	if _, meta := b.committed("g", "t", 0); parseMetadata(meta).Parts != 0 {
+		t.Errorf("metadata %s, want no partition at the first run", meta)
 	}
 }
 

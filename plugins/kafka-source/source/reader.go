@@ -30,6 +30,9 @@ type reader struct {
 	// announcing is held while the host is told about streams, so that it
 	// hears of a stream before it hears of its end.
 	announcing sync.Mutex
+	// recreated holds the topics that were created anew while this source was
+	// open. Guarded by announcing.
+	recreated map[string]bool
 
 	announceWanted, metadataWanted, lagWanted chan struct{} // one slot each
 
@@ -47,6 +50,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		announceWanted: make(chan struct{}, 1),
 		metadataWanted: make(chan struct{}, 1),
 		lagWanted:      make(chan struct{}, 1),
+		recreated:      make(map[string]bool),
 		cancel:         cancel,
 	}
 	client, err := kgo.NewClient(set.clientOptions(log, r.groupCallbacks(ctx))...)

@@ -146,6 +146,7 @@ func (r *reader) replaceTopics() {
 			continue
 		}
 		r.announcing.Lock()
+		r.recreated[topic] = true
 		runs := r.table.replace(topic, info.id)
 		r.announcing.Unlock()
 		r.log.Warn("the topic was deleted and created again: it is another stream now", "topic", topic)
