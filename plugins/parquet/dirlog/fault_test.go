@@ -162,6 +162,29 @@ func TestBrokenLogRefusesEverything(t *testing.T) {
 	}
 }
 
+// Where it is not known whether a commit is the log's end, it stays: another
+// writer may have built on it.
+func TestCommitStaysWhereNothingIsKnown(t *testing.T) {
+	m := disk.NewMem()
+	one, two := open(t, m), open(t, m)
+	mustCommit(t, one, streamA, sdk.Epoch{}, 0, 10)
+	linked := false
+	m.Fail = func(op, _ string) error {
+		if linked && op == "open" {
+			return syscall.EIO
+		}
+		linked = linked || op == "link"
+		return nil
+	}
+	if _, err := commit(one, streamA, sdk.Epoch{}, 10, 20); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("commit: %v", err)
+	}
+	m.Fail = nil
+	if got := held(t, two, streamA).FirstHole(); got != 20 {
+		t.Errorf("first hole %d", got)
+	}
+}
+
 // The commit's name is in no fsync that succeeded. A new Log has to make it
 // durable, and an fsync alone would report success and change nothing.
 func TestOpenAfterFailedFsync(t *testing.T) {

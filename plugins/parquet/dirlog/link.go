@@ -41,32 +41,38 @@ func (l *Log) isThere(n uint64, f *footer.Footer) (bool, error) {
 }
 
 // guard makes sure, after n was linked, that no one had used the number
-// before and removed it.
+// before and removed it. n is removed only where that is certain: another
+// writer may have linked n+1 meanwhile.
 func (l *Log) guard(n uint64) error {
-	if err := l.stillThere(); err != nil {
+	gone, err := l.gone()
+	if gone != nil {
 		l.dir.Remove(FileName(n))
+		err = gone
+	}
+	if err != nil {
 		return l.breakWith(err)
 	}
 	return nil
 }
 
-// stillThere makes sure that the newest commit that was read has not been
-// removed: older ones are removed first, so then all after it are there.
-func (l *Log) stillThere() error {
+// gone says why the newest commit that was read is there no longer, if so:
+// older ones are removed first, so with it all after it were there. err: it is
+// not known.
+func (l *Log) gone() (gone, err error) {
 	if l.st.last > 0 {
 		there, err := l.dir.Exists(FileName(l.st.last))
 		if err == nil && !there {
-			err = fmt.Errorf("commit %d (%s), which was read, is gone", l.st.last, FileName(l.st.last))
+			gone = fmt.Errorf("commit %d (%s), which was read, is gone", l.st.last, FileName(l.st.last))
 		}
-		return err
+		return gone, err
 	}
 	newest, err := l.scan(false)
 	if err != nil || newest <= 1 {
-		return err
+		return nil, err
 	}
 	second, err := l.dir.Exists(FileName(2))
 	if err == nil && !second {
-		err = fmt.Errorf("commit %d appeared in a log that was empty", newest)
+		gone = fmt.Errorf("commit %d appeared in a log that was empty", newest)
 	}
-	return err
+	return gone, err
 }

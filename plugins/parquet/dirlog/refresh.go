@@ -32,8 +32,8 @@ func (l *Log) refresh(ctx context.Context) error {
 
 // atEnd makes sure that n, which was not found, is the log's end.
 func (l *Log) atEnd(n uint64) error {
-	if err := l.stillThere(); err != nil {
-		return l.breakWith(err)
+	if gone, err := l.gone(); gone != nil || err != nil {
+		return l.breakWith(errors.Join(gone, err))
 	}
 	next, err := l.dir.Exists(FileName(n + 1))
 	if err != nil || !next {

@@ -1,7 +1,10 @@
 package dirlog
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/plugins/parquet/disk"
@@ -14,17 +17,26 @@ type Temp struct {
 	file disk.File
 }
 
-// Temp creates a file that no reader sees.
+// Temp creates a file that no reader sees. Another process that opens the log
+// just then may take it for a dead one's; the next name has better luck.
 func (l *Log) Temp() (*Temp, error) {
-	l.state.Lock()
-	l.temps++
-	name := fmt.Sprintf("%s%s-%d%s", tempPrefix, l.writer, l.temps, tempSuffix)
-	l.state.Unlock()
-	f, err := l.dir.Create(name)
-	if err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		name := l.tempName()
+		f, err := l.dir.Create(name)
+		if err == nil {
+			return &Temp{l, name, f}, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist) || try == 2 {
+			return nil, err
+		}
 	}
-	return &Temp{l, name, f}, nil
+}
+
+func (l *Log) tempName() string {
+	l.state.Lock()
+	defer l.state.Unlock()
+	l.temps++
+	return fmt.Sprintf("%s%s-%d%s", tempPrefix, l.writer, l.temps, tempSuffix)
 }
 
 // Write implements io.Writer.

@@ -16,8 +16,9 @@ type Dir interface {
 	Exists(name string) (bool, error)
 	// Open opens a file to be read.
 	Open(name string) (Reader, error)
-	// Create makes a new file; the name must not exist. While the File is not
-	// closed, RemoveStale leaves it alone, in this process and in others.
+	// Create makes a new file; the name must not exist, and must never have
+	// been used. While the File is not closed, RemoveStale leaves it alone, in
+	// this process and in others. Where RemoveStale came first Create fails.
 	Create(name string) (File, error)
 	// Link gives a file a second name, or fails if that name exists. It is
 	// atomic, and durable only after Sync.

@@ -2,11 +2,13 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -228,5 +230,76 @@ func TestLocalRefusesWhatIsNoDirectory(t *testing.T) {
 	}
 	if _, err := Local(filepath.Join(filepath.Dir(file), "missing"), false); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
+	}
+}
+
+// An fsync of a directory in whose place another one is now proves nothing.
+func TestLocalNoticesThatItWasReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dir")
+	d, err := Local(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sync(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("moved away: %v", err)
+	}
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sync(); err == nil {
+		t.Error("replaced by another directory, and synced")
+	}
+}
+
+// A cleaner may meet a file between its creation and its lock.
+func TestCreateBesideRemoveStale(t *testing.T) {
+	d, err := Local(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				names, _ := d.List()
+				for _, name := range names {
+					if strings.HasPrefix(name, "temp") {
+						d.RemoveStale(name)
+					}
+				}
+			}
+		}
+	}()
+	made := 0
+	for i := range 2000 {
+		temp := fmt.Sprint("temp", i)
+		f, err := d.Create(temp)
+		if err != nil {
+			continue // the cleaner came first
+		}
+		made++
+		if err := d.Link(temp, "final"); err != nil {
+			t.Fatalf("the file was made and locked, and is gone: %v", err)
+		}
+		d.Remove(temp)
+		d.Remove("final")
+		f.Close()
+	}
+	close(stop)
+	<-done
+	if made < 100 {
+		t.Errorf("%d of 2000 files were made", made)
 	}
 }

@@ -71,7 +71,6 @@ func (l *local) Path() string               { return l.path }
 func (l *local) at(name string) string      { return filepath.Join(l.path, name) }
 func (l *local) Link(from, to string) error { return os.Link(l.at(from), l.at(to)) }
 func (l *local) Remove(name string) error   { return os.Remove(l.at(name)) }
-func (l *local) Sync() error                { return l.dir.Sync() }
 func (l *local) Close() error               { return l.dir.Close() }
 
 func (l *local) List() ([]string, error) {
@@ -114,16 +113,47 @@ type localReader struct {
 
 func (r localReader) Size() int64 { return r.size }
 
+// Sync fsyncs the directory that was opened, and so makes sure that the path
+// still leads there: files are created by path.
+func (l *local) Sync() error {
+	if err := l.same(l.dir, ""); err != nil {
+		return err
+	}
+	return l.dir.Sync()
+}
+
+// same makes sure that a name (empty: the directory) is the file f.
+func (l *local) same(f *os.File, name string) error {
+	there, err := os.Lstat(l.at(name))
+	if name == "" {
+		there, err = os.Stat(l.path) // it may be a link
+	}
+	if err != nil {
+		return err
+	}
+	open, err := f.Stat()
+	if err == nil && !os.SameFile(open, there) {
+		err = fmt.Errorf("%s was replaced while it was in use", l.at(name))
+	}
+	return err
+}
+
 // Create locks the new file (flock) for as long as it is open. The kernel
 // drops the lock with the process, so a lock that can be had means that the
-// writer is gone.
+// writer is gone. RemoveStale may come between creation and lock: that is an
+// error, and another name has better luck.
 func (l *local) Create(name string) (File, error) {
 	f, err := os.OpenFile(l.at(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		err = l.same(f, name)
+	}
+	if err != nil {
 		f.Close()
+		os.Remove(l.at(name))
 		return nil, fmt.Errorf("lock %s: %w", l.at(name), err)
 	}
 	return f, nil
