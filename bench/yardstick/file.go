@@ -78,6 +78,15 @@ func (l *files) seal() error {
 	return err
 }
 
+// next is where the partitions of the last sealed file go on.
+func (l *files) next() map[int32]int64 {
+	next := map[int32]int64{}
+	for p, s := range l.spans {
+		next[p] = s.Next
+	}
+	return next
+}
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

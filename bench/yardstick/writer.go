@@ -23,10 +23,13 @@ func write(ctx context.Context, c config, r *reader, polls <-chan poll) (summary
 		if log.rows < c.rowsPerFile && s.Records < c.records {
 			continue
 		}
-		if err := sealAndCommit(ctx, r, log); err != nil {
+		if err := log.seal(); err != nil {
 			return s, err
 		}
 		s.AllDurableAt = time.Now()
+		if err := r.commit(ctx, log.next()); err != nil {
+			return s, err
+		}
 	}
 	return s, nil
 }
@@ -52,15 +55,4 @@ func appendPoll(cols *columns, log *files, records []*kgo.Record) error {
 	}
 	log.rows += int64(len(records))
 	return nil
-}
-
-func sealAndCommit(ctx context.Context, r *reader, log *files) error {
-	if err := log.seal(); err != nil {
-		return err
-	}
-	next := map[int32]int64{}
-	for p, s := range log.spans {
-		next[p] = s.Next
-	}
-	return r.commit(ctx, next)
 }
