@@ -16,7 +16,7 @@ import (
 // committed ahead of what was delivered.
 func TestChurn(t *testing.T) {
 	for seed := range uint64(3) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { testChurn(t, rand.New(rand.NewPCG(seed, 0))) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { t.Parallel(); testChurn(t, rand.New(rand.NewPCG(seed, 0))) })
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 // TestDelivery: all of three partitions once, and committed to their ends.
 // The codec makes no difference.
 func TestDelivery(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(3, "orders", nil)
 	for p := range int32(3) {
@@ -50,6 +51,7 @@ func TestDelivery(t *testing.T) {
 // TestRecordsAsTheyAre is cases 9 and 10: null is not empty, header names
 // repeat and keep their order, and any byte is legal.
 func TestRecordsAsTheyAre(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "odd", nil)
 	at := time.UnixMilli(1234567890123)
@@ -171,6 +173,7 @@ func TestGaps(t *testing.T) {
 		{"no record ever", nil, func(*broker) {}, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(1, "t", c.config)
 			c.log(b)
@@ -195,6 +198,7 @@ func TestGaps(t *testing.T) {
 // TestOpenTransaction: what is not committed yet is neither delivered nor
 // counted as the end.
 func TestOpenTransaction(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.produce(&kgo.Record{Topic: "t", Value: []byte("before")})
@@ -239,6 +243,7 @@ func TestEmptyTail(t *testing.T) {
 		{"in a remote store", 5, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(1, "t", nil)
 			b.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -302,6 +307,7 @@ func localOffset(req *kmsg.ListOffsetsRequest, offset int64, code int16) kmsg.Re
 // TestSizes is case 5: a record that is larger than a frame travels alone,
 // and many of middling size are split by bytes.
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", map[string]*string{"max.message.bytes": kadm.StringPtr("20000000")})
 	p, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.ProducerBatchMaxBytes(20_000_000), kgo.DefaultProduceTopic("t"))
@@ -337,6 +343,7 @@ const frameSlack = 16 << 10
 
 // TestSpanSizes: a span says what it took on the wire and takes in memory.
 func TestSpanSizes(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	p, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.DefaultProduceTopic("t"))

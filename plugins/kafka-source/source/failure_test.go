@@ -37,6 +37,7 @@ func TestFailures(t *testing.T) {
 		}, []string{"t/0", "READ"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(1, "t", nil)
 			b.produce(&kgo.Record{Topic: "t", Value: []byte("good")})
@@ -108,6 +109,7 @@ func TestRecordThatDoesNotFit(t *testing.T) {
 // TestDropWhileWaiting: a frame with rows of two streams waits for credit
 // while one of them is dropped. Only the other's rows are sent.
 func TestDropWhileWaiting(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(2, "t", nil)
 	h := newHost(t)
@@ -155,6 +157,7 @@ func TestDropWhileWaiting(t *testing.T) {
 // TestOldBroker: without topic ids there is no incarnation, and topics are
 // asked for by name.
 func TestOldBroker(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, kfake.MaxVersions(kversion.V2_7_0()))
 	b.create(2, "t", nil)
 	for p := range int32(2) {
@@ -178,6 +181,7 @@ func TestOldBroker(t *testing.T) {
 
 // TestManyTopics of one group, of which one does not exist.
 func TestManyTopics(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(2, "a", nil)
 	b.create(1, "b", nil)

@@ -37,6 +37,7 @@ func TestGap(t *testing.T) {
 		{"the log ends before it", 50, 50, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(1, "t", nil)
 			b.fill("t", 0, 0, 10)
@@ -71,6 +72,7 @@ func TestGap(t *testing.T) {
 
 // TestGapWhileRunning: what was read before is delivered before the gap.
 func TestGapWhileRunning(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -89,6 +91,7 @@ func TestGapWhileRunning(t *testing.T) {
 
 // TestDiverged: a broker that says that its log was cut.
 func TestDiverged(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -114,6 +117,7 @@ func TestDiverged(t *testing.T) {
 // TestDrop: nothing of a run after Drop has returned, and the stream can be
 // started again anywhere.
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 5000)
@@ -146,6 +150,7 @@ func TestDrop(t *testing.T) {
 
 // TestStartRefuses what is not assigned, all or nothing.
 func TestStartRefuses(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -209,6 +214,7 @@ func TestNoCredit(t *testing.T) {
 // TestCreditBoundsPrefetch: what is asked for is no more than the credit
 // leaves.
 func TestCreditBoundsPrefetch(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(4, "t", nil)
 	for p := range int32(4) {
@@ -238,6 +244,7 @@ func TestCreditBoundsPrefetch(t *testing.T) {
 // TestLost: the group has thrown the member out. Its runs end, no commit of
 // theirs is sent, and it joins again where the group's position is.
 func TestLost(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 100)
@@ -260,6 +267,7 @@ func TestLost(t *testing.T) {
 // TestBrokersMove: leaders and coordinators move, connections break; every
 // record comes once and in order.
 func TestBrokersMove(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t, kfake.NumBrokers(3))
 	b.create(6, "t", nil)
 	h := newHost(t).open(b.settings("g", "t"))

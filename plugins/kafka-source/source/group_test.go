@@ -54,6 +54,7 @@ func (c *commits) all() []commitSeen {
 // has delivered is committed before it gives them up, and nothing of them
 // after; together they deliver every record once.
 func TestRevoke(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(4, "t", nil)
 	for p := range int32(4) {
@@ -127,6 +128,7 @@ func (h *host) commitAll(runs []uint64) []error {
 // TestRevokeDeadline: a host that does not answer loses the partitions at the
 // deadline all the same.
 func TestRevokeDeadline(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(2, "t", nil)
 	set := b.settings("g", "t")
@@ -145,6 +147,7 @@ func TestRevokeDeadline(t *testing.T) {
 // TestLatest: the decision is recorded before the start, so that what comes
 // while nobody reads is not skipped by deciding again.
 func TestLatest(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -167,6 +170,7 @@ func TestLatest(t *testing.T) {
 // TestResolve: symbolic positions become numbers, of the stream that is asked
 // for only.
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -206,6 +210,7 @@ func TestNewPartition(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		name := map[bool]string{true: "while it runs", false: "after a restart"}[running]
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(2, "t", nil)
 			set := b.settings("g", "t")
@@ -240,6 +245,7 @@ func TestNewPartition(t *testing.T) {
 // TestRecreated: a topic that is deleted and created again is another stream.
 // It is read from its first record also with start = latest.
 func TestRecreated(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	set := b.settings("g", "t")
@@ -287,6 +293,7 @@ func TestRecreated(t *testing.T) {
 // TestCommittedByAnotherTopic: what was committed for a topic that is gone is
 // shown as such.
 func TestCommittedByAnotherTopic(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
@@ -325,6 +332,7 @@ func TestCommitErrors(t *testing.T) {
 		{kerr.UnknownServerError, 1, sdk.KindRetryable},
 	} {
 		t.Run(c.err.Message, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.create(2, "t", nil)
 			for p := range int32(2) {
@@ -361,6 +369,7 @@ func TestCommitErrors(t *testing.T) {
 
 // TestCommitNeverGoesBack within a run; a new run may begin lower.
 func TestCommitNeverGoesBack(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)

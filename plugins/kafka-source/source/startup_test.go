@@ -23,6 +23,7 @@ import (
 // TestUnreachable: with no broker there, the source fails after the bound, in
 // a way that may be tried again.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +41,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestTopicComesLater: a topic need not exist yet.
 func TestTopicComesLater(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	h := newHost(t).open(b.settings("g", "t"))
 	b.create(1, "t", nil)
@@ -59,6 +61,7 @@ func newBrokerSASL(t *testing.T) *broker {
 }
 
 func TestSASL(t *testing.T) {
+	t.Parallel()
 	b := newBrokerSASL(t)
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -73,6 +76,7 @@ func TestSASL(t *testing.T) {
 // TestWrongPassword: whether the broker says so or hangs up, the error leads
 // to the setting and does not show it.
 func TestWrongPassword(t *testing.T) {
+	t.Parallel()
 	b := newBrokerSASL(t)
 	for _, mechanism := range []string{"plain", "scram-sha-512"} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -102,6 +106,7 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, ca := selfSigned(t)
 	b := newBrokerTLS(t, cert)
 	set := b.settings("g", "t")
