@@ -3,8 +3,7 @@
 // A commit is a complete file that gets the next number by link(2), which
 // fails if the number is taken: that is the compare-and-swap on which
 // coverage, cursors and epochs rest. The rules, each with the accident that
-// it prevents, are in docs/storage.md; the order of the steps is that of
-// docs/model/twg.pml.
+// it prevents, are in docs/storage.md, and so is the order of the steps.
 //
 // What a reader of this code needs to know and may not see:
 //   - Names are not durable until the directory was fsynced, and a power cut
