@@ -5,16 +5,19 @@ import "strings"
 // streamDict and nameDict keep what they have seen beyond Reset, so that the
 // streams and names that come again cost no allocation. gen tells what
 // belongs to the frame that is being built.
-type entry struct {
+type entry[K any] struct {
 	gen   uint64
 	index int
+	// own is the key in memory of our own: the caller's strings may lie in a
+	// buffer that is used again, and a map's key is replaced by an equal one.
+	own K
 }
 
 const maxKept = 1024
 
 type streamDict struct {
 	gen     uint64
-	seen    map[Stream]entry
+	seen    map[Stream]entry[Stream]
 	list    []Stream
 	strings int // bytes of the strings of list
 }
@@ -34,18 +37,18 @@ func (d *streamDict) index(s Stream) int {
 	if ok && e.gen == d.gen {
 		return e.index
 	}
-	if !ok {
-		s = Stream{strings.Clone(s.Cluster), strings.Clone(s.Topic), strings.Clone(s.Incarnation), s.Partition}
+	if ok {
+		return d.add(e.own)
 	}
-	return d.add(s)
+	return d.add(Stream{strings.Clone(s.Cluster), strings.Clone(s.Topic), strings.Clone(s.Incarnation), s.Partition})
 }
 
 func (d *streamDict) add(s Stream) int {
 	if d.seen == nil {
-		d.seen = make(map[Stream]entry)
+		d.seen = make(map[Stream]entry[Stream])
 	}
 	k := len(d.list)
-	d.seen[s] = entry{d.gen, k}
+	d.seen[s] = entry[Stream]{d.gen, k, s}
 	d.list = append(d.list, s)
 	d.strings += len(s.Cluster) + len(s.Topic) + len(s.Incarnation)
 	return k
@@ -53,7 +56,7 @@ func (d *streamDict) add(s Stream) int {
 
 type nameDict struct {
 	gen     uint64
-	seen    map[string]entry
+	seen    map[string]entry[string]
 	list    []string
 	strings int
 }
@@ -71,18 +74,18 @@ func (d *nameDict) index(name string) int {
 	if ok && e.gen == d.gen {
 		return e.index
 	}
-	if !ok {
-		name = strings.Clone(name)
+	if ok {
+		return d.add(e.own)
 	}
-	return d.add(name)
+	return d.add(strings.Clone(name))
 }
 
 func (d *nameDict) add(name string) int {
 	if d.seen == nil {
-		d.seen = make(map[string]entry)
+		d.seen = make(map[string]entry[string])
 	}
 	k := len(d.list)
-	d.seen[name] = entry{d.gen, k}
+	d.seen[name] = entry[string]{d.gen, k, name}
 	d.list = append(d.list, name)
 	d.strings += len(name)
 	return k

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+	"unsafe"
 )
 
 var orders = Stream{Cluster: "c1", Topic: "orders", Incarnation: "\x00\xff", Partition: 3}
@@ -105,5 +106,30 @@ func TestAppendToASliceLeavesTheFrame(t *testing.T) {
 func TestSizeLimit(t *testing.T) {
 	if checkSize(1<<31-1) != nil || checkSize(1<<31) == nil {
 		t.Error("a frame must be less than 2 GiB, and may be all of that")
+	}
+}
+
+// A caller's strings may lie in a buffer that it uses again.
+func TestBuilderKeepsNamesOfItsOwn(t *testing.T) {
+	var b Builder
+	buf := []byte("name")
+	alias := unsafe.String(&buf[0], len(buf))
+	for range 3 { // the second time the name is known from an earlier frame
+		copy(buf, "name")
+		b.Reset()
+		k := b.Stream(Stream{Topic: alias})
+		b.Append(k, &Record{Headers: []Header{{Name: alias}}})
+		copy(buf, "XXXX")
+		raw, err := b.Encode(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Open(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.HeaderName(0) != "name" || v.Stream(0).Topic != "name" {
+			t.Fatalf("header %q, topic %q", v.HeaderName(0), v.Stream(0).Topic)
+		}
 	}
 }
