@@ -77,18 +77,23 @@ func (p *hostProcess) diedAlone() string {
 // stop asks for a graceful end and says what was wrong with it.
 func (p *hostProcess) stop(ctx context.Context) string {
 	p.end(syscall.SIGTERM)
+	return p.wait(ctx)
+}
+
+// wait waits for the process's end and says what was wrong with it.
+func (p *hostProcess) wait(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	select {
 	case <-p.exited:
 	case <-ctx.Done():
 		p.kill()
-		return fmt.Sprintf("process %d did not stop within %s", p.pid, stopWithin)
+		return fmt.Sprintf("process %d did not end within %s", p.pid, stopWithin)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.state.Success() {
-		return fmt.Sprintf("process %d: graceful stop ended with %s", p.pid, p.state)
+		return fmt.Sprintf("process %d ended with %s", p.pid, p.state)
 	}
 	return ""
 }

@@ -32,8 +32,8 @@ func newHosts(bin, dir, file, socket string) (*hosts, error) {
 }
 
 // start runs a new process, which is the one that now returns from then on.
-func (h *hosts) start() error {
-	cmd := exec.Command(filepath.Join(h.bin, "twg"), "run", h.file)
+func (h *hosts) start(flags ...string) error {
+	cmd := exec.Command(filepath.Join(h.bin, "twg"), append([]string{"run", h.file}, flags...)...)
 	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin,
 		"GORACE=log_path="+filepath.Join(filepath.Dir(h.log.Name()), raceLog))
 	cmd.Stdout, cmd.Stderr = h.log, h.log

@@ -73,6 +73,7 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 }
 
 // finish waits until everything is committed and stops the host gracefully.
+// One more host then has nothing to do, and must find that out by itself.
 func (r *run) finish(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
@@ -85,6 +86,14 @@ func (r *run) finish(ctx context.Context) {
 	}
 	if how := r.hosts.now().stop(ctx); how != "" {
 		r.problem("stop", "%s; see host.log", how)
+	}
+	r.nothingLeft()
+	if err := r.hosts.start("--until-caught-up"); err != nil {
+		r.problem("host", "%v", err)
+		return
+	}
+	if how := r.hosts.now().wait(ctx); how != "" {
+		r.problem("stop", "with --until-caught-up and nothing to do: %s; see host.log", how)
 	}
 	r.nothingLeft()
 }

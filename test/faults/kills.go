@@ -29,15 +29,32 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 		if kill.N%10 == 0 {
 			fmt.Fprintf(r.out, "  %s  %d kills\n", r.clock(), kill.N)
 		}
-		if every := r.opt.sleepers; every > 0 && kill.N%every == every/2 {
-			if err := k.zombie(ctx, kill.N%(2*every) > every); err != nil {
-				return err
-			}
-			r.tally.zombies++
+		if err := r.between(ctx, k, kill.N); err != nil {
+			return err
 		}
 		if r.opt.mutant != "" && r.caughtSoFar() {
 			return nil
 		}
+	}
+	return nil
+}
+
+// between does what comes between kill n and the next: a host or a plugin that
+// sleeps.
+func (r *run) between(ctx context.Context, k *killer, n int) error {
+	if every := r.opt.sleepers; every > 0 && n%every == every/2 {
+		r.tally.zombies++
+		if err := k.zombie(ctx, n/every%2 == 1); err != nil {
+			return err
+		}
+	}
+	if every := r.opt.freeze; every > 0 && n%every == 0 {
+		r.tally.frozen++
+		role := schedule.Source
+		if n/every%2 == 1 {
+			role = schedule.Sink
+		}
+		return k.freeze(ctx, role)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type options struct {
 	race          bool
 	granularity   string
 	sleepers      int
+	freeze        int
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -38,6 +39,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
 	fs.StringVar(&o.granularity, "granularity", "batch", "granularity of the pipeline: batch or record")
 	fs.IntVar(&o.sleepers, "sleepers", 20, "after how many kills a host is put to sleep, replaced and woken; 0: never")
+	fs.IntVar(&o.freeze, "freeze", 0, "after how many kills a plugin is stopped for good and must be replaced (about 20 s each); 0: never")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err

@@ -18,6 +18,7 @@ type tally struct {
 	pairs     int
 	provoked  int
 	zombies   int
+	frozen    int
 	pauses    []time.Duration // from a kill until commits moved on
 }
 
@@ -47,7 +48,7 @@ func (t *tally) print(w io.Writer) {
 			strings.Repeat("#", t.at[p]), strings.Repeat("?", t.elsewhere[p]))
 	}
 	fmt.Fprintf(w, "  %d of these took a second process with them; %d further kills only provoked a start\n", t.pairs, t.provoked)
-	fmt.Fprintf(w, "  %d hosts were put to sleep, replaced and woken\n", t.zombies)
+	fmt.Fprintf(w, "  %d hosts were put to sleep, replaced and woken; %d plugins were frozen\n", t.zombies, t.frozen)
 	if len(t.pauses) == 0 {
 		return
 	}
