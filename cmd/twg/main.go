@@ -7,5 +7,6 @@ import (
 )
 
 func main() {
+	boundHeap()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newLauncher))
 }
