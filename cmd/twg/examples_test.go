@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,8 +52,34 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+	t.Run("pages", func(t *testing.T) { pageExamples(t, plugins) })
 	t.Run("quickstart runs", func(t *testing.T) { quickstart(t, plugins) })
 	t.Run("unreachable broker", func(t *testing.T) { unreachable(t, plugins) })
+}
+
+var hclBlock = regexp.MustCompile("(?s)```hcl\n(pipeline .*?)```")
+
+// pageExamples: the pipelines that pages show are valid too.
+func pageExamples(t *testing.T, plugins string) {
+	for _, page := range []string{"../../README.md", "../../docs/config.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := hclBlock.FindAllSubmatch(text, -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s shows no pipeline", page)
+		}
+		for _, b := range blocks {
+			file := filepath.Join(t.TempDir(), "page.hcl")
+			if err := os.WriteFile(file, b[1], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if code, _, stderr := twg("--plugin-dir", plugins, "validate", file); code != exitOK {
+				t.Errorf("%s: exit code %d\n%s", page, code, stderr)
+			}
+		}
+	}
 }
 
 func quickstart(t *testing.T, plugins string) {
