@@ -39,21 +39,23 @@ func actHost(arg string) {
 		panic(err)
 	}
 	p, err := plugins.Launch(context.Background(), plugins.File{Name: task.Name, Path: task.Path}, plugins.Options{})
+	streams := 0
 	if err == nil {
-		err = openFor(p, task)
+		streams, err = openFor(p, task)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(p.PID())
+	fmt.Println(p.PID(), streams)
 	select {}
 }
 
-func openFor(p *plugins.Process, task hostTask) error {
+// openFor returns how many streams a source was given.
+func openFor(p *plugins.Process, task hostTask) (int, error) {
 	caps, _, err := p.Configure(context.Background(), sdk.NewSettings([]byte(task.Settings)))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !task.Sink {
 		return openSource(p)
@@ -61,33 +63,32 @@ func openFor(p *plugins.Process, task hostTask) error {
 	w, err := p.Sink(caps).Open(context.Background(), sdk.Session{ID: 1, Pipeline: "plugintest", Owner: "killed",
 		Limits: sdk.DefaultLimits, Report: func(sdk.Receipt) {}, Fail: func(error) {}})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	b := batchOf(part{stream: streamA, next: 10, recs: plain(0, 10)})
 	b.Seq = 1
-	return w.Write(context.Background(), b)
+	return 0, w.Write(context.Background(), b)
 }
 
 // openSource opens a source and starts all that it gets.
-func openSource(p *plugins.Process) error {
+func openSource(p *plugins.Process) (streams int, err error) {
 	ev := newEvents()
 	r, err := p.Source().Open(context.Background(), ev)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	ev.attach(r)
-	if !ev.within(patience, func() bool { return len(ev.assigned) > 0 }) {
-		return fmt.Errorf("no stream was assigned")
-	}
-	return attempt(func() {
+	err = attempt(func() {
 		ev.startAll(0)
+		streams = len(ev.runs)
 		ev.grant(1 << 20)
 	})
+	return streams, err
 }
 
 // killHost runs a host with the plugin, kills it with SIGKILL and returns the
-// plugin's process.
-func (b *bench) killHost(settings string, sink bool) (pid int) {
+// plugin's process, and how many streams it had.
+func (b *bench) killHost(settings string, sink bool) (pid, streams int) {
 	self, err := os.Executable()
 	must(err, "find the test's own program")
 	arg, err := json.Marshal(hostTask{b.file.Name, b.file.Path, settings, sink})
@@ -100,7 +101,7 @@ func (b *bench) killHost(settings string, sink bool) (pid int) {
 	must(host.Start(), "run a host")
 	defer host.Wait()
 	defer host.Process.Kill()
-	if _, err := fmt.Fscanf(bufio.NewReader(out), "%d\n", &pid); err != nil {
+	if _, err := fmt.Fscanf(bufio.NewReader(out), "%d %d\n", &pid, &streams); err != nil {
 		failf("the host that was to be killed did not come up: %w", err)
 	}
 	b.t.Cleanup(func() {
@@ -108,7 +109,7 @@ func (b *bench) killHost(settings string, sink bool) (pid int) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return pid
+	return pid, streams
 }
 
 // leaves fails unless a process ends in time.

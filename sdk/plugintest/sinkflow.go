@@ -70,6 +70,7 @@ func sinkFlushOvertakes(r *sinkRig) {
 	s := r.open()
 	bs := []*sdk.Batch{r.full(streamA, 0, 10), r.full(streamA, 10, 20), r.full(streamB, 0, 5)}
 	s.flush(3)
+	s.within(quiet/5, func() bool { return false }) // it arrives before them
 	for _, b := range bs {
 		s.send(b)
 	}

@@ -163,7 +163,7 @@ func sinkCursors(r *sinkRig) {
 }
 
 func sinkOrphan(r *sinkRig) {
-	pid := r.killHost(r.target.Settings, true)
+	pid, _ := r.killHost(r.target.Settings, true)
 	leaves(pid, time.Now())
 	kept := r.first()
 	r.open().deliver(kept)

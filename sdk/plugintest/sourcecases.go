@@ -76,7 +76,7 @@ func sourceSizes(r *sourceRig) {
 
 func sourceSpans(r *sourceRig) {
 	m := r.join()
-	streams := m.streams()
+	streams := m.allStreams()
 	m.grant(1 << 30)
 	m.startAll(0)
 	for p := int64(0); p < 500; p += 100 {
@@ -242,7 +242,7 @@ func sourceGap(r *sourceRig) {
 
 func sourceStop(r *sourceRig) {
 	m := r.join()
-	streams := m.streams()
+	streams := m.allStreams()
 	for _, s := range streams {
 		r.produce(s, sized(0, 2000, 2<<10))
 	}
@@ -258,12 +258,10 @@ func sourceStop(r *sourceRig) {
 
 func sourceRevoke(r *sourceRig) {
 	m := r.join()
-	all := m.streams()
-	m.await("all streams", func() bool { return len(m.assigned) >= len(all) })
 	at := map[sdk.Stream]int64{}
 	m.set(func() { m.onRevoking = m.commitInto(at) })
 	m.grant(1 << 20)
-	for _, s := range m.streams() {
+	for _, s := range m.allStreams() {
 		r.produce(s, plain(0, 20))
 		m.start(s, 0)
 		m.receives(s, plain(0, 20))
@@ -311,11 +309,11 @@ func sourcePing(r *sourceRig) {
 }
 
 func sourceOrphan(r *sourceRig) {
-	pid := r.killHost(r.service.Settings, false)
+	pid, streams := r.killHost(r.service.Settings, false)
 	began := time.Now()
 	m := r.join()
-	if !m.within(orphanTime-time.Since(began), func() bool { return len(m.assigned) > 0 }) {
-		failf("another process was given no stream within %v after the host was killed", orphanTime)
+	if !m.within(orphanTime-time.Since(began), func() bool { return len(m.assigned) >= streams }) {
+		failf("another process was not given all %d streams within %v after the host was killed", streams, orphanTime)
 	}
 	leaves(pid, began)
 }

@@ -89,6 +89,15 @@ func (e *events) streams() (out []sdk.Stream) {
 	return out
 }
 
+// allStreams waits until no more streams are assigned.
+func (e *events) allStreams() []sdk.Stream {
+	for all := e.streams(); ; all = e.streams() {
+		if !e.within(quiet/2, func() bool { return len(e.assigned) > len(all) }) {
+			return all
+		}
+	}
+}
+
 // assignment is the newest of a stream.
 func (e *events) assignment(s sdk.Stream) (out sdk.Assignment) {
 	e.await("assignment of "+s.String(), func() bool {
@@ -125,7 +134,7 @@ func (e *events) tryStart(ctx context.Context, s sdk.Stream, position int64) (ui
 
 // startAll starts all streams that are assigned.
 func (e *events) startAll(position int64) {
-	for _, s := range e.streams() {
+	for _, s := range e.allStreams() {
 		e.start(s, position)
 	}
 }
