@@ -77,12 +77,12 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 func (r *run) finish(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
-	want := map[int32]int64{}
-	for _, p := range r.prod.Real() {
-		want[p.Partition] = max(want[p.Partition], p.Position+1)
+	want, err := readback.Ends(wait, r.broker.addr, topicName)
+	if err == nil {
+		err = r.watch.waitReached(wait, want)
 	}
-	if err := r.watch.waitReached(wait, want); err != nil {
-		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, produced %v", catchUpWithin, r.watch.frontier(), want)
+	if err != nil {
+		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, the topic ends at %v: %v", catchUpWithin, r.watch.frontier(), want, err)
 	}
 	if how := r.hosts.now().stop(ctx); how != "" {
 		r.problem("stop", "%s; see host.log", how)

@@ -62,8 +62,7 @@ func New(cfg Config) (*Producer, error) {
 	return &Producer{cfg: cfg, plain: plain, txn: txn}, nil
 }
 
-// Run produces until ctx ends, then lets what is on its way arrive and ends
-// every partition with an ordinary record, so that no marker is the last.
+// Run produces until ctx ends, then lets what is on its way arrive.
 func (p *Producer) Run(ctx context.Context) error {
 	defer p.plain.Close()
 	defer p.txn.Close()
@@ -89,16 +88,13 @@ func (p *Producer) Run(ctx context.Context) error {
 	return p.Err()
 }
 
-// last flushes and puts one plain record at the end of every partition.
+// last flushes, and ends every partition with a transaction that was aborted:
+// lag must return to zero also where nothing more will come behind a marker.
 func (p *Producer) last(ctx context.Context, n int64) {
-	for i := range p.cfg.Partitions {
-		r := Content(p.cfg.Seed, n+int64(i), p.cfg.Topic, 1)
-		r.Partition = i
-		p.send(ctx, p.plain, r, p.landed)
-	}
 	if err := p.plain.Flush(ctx); err != nil {
 		p.fail(fmt.Errorf("flush producer: %w", err))
 	}
+	p.transaction(ctx, n, n+16*int64(p.cfg.Partitions), false)
 }
 
 func (p *Producer) send(ctx context.Context, c *kgo.Client, r *kgo.Record, landed func(*kgo.Record)) {

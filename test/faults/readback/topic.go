@@ -58,6 +58,12 @@ func Topic(ctx context.Context, brokers []string, topic string) (verify.Topic, [
 	return id, out, nil
 }
 
+// Ends returns where each partition ends for a read_committed consumer.
+func Ends(ctx context.Context, broker, topic string) (map[int32]int64, error) {
+	_, ends, err := describe(ctx, []string{broker}, topic)
+	return ends, err
+}
+
 // describe returns the topic's identity and where its partitions end.
 func describe(ctx context.Context, brokers []string, topic string) (verify.Topic, map[int32]int64, error) {
 	id := verify.Topic{Name: topic}
