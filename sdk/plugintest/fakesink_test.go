@@ -170,7 +170,7 @@ func (w *fakeWriter) Write(ctx context.Context, b *sdk.Batch) error {
 func (w *fakeWriter) Flush(_ context.Context, seq uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.s.wrong("forgets") && slices.Contains(w.asked, seq) || w.s.wrong("noflush") {
+	if w.s.wrong("forgets") && slices.Contains(w.asked, seq) || w.s.wrong("noflush", "drops") {
 		return nil
 	}
 	w.asked = append(w.asked, seq)
