@@ -27,9 +27,14 @@ type Decision struct {
 	CommitFirst bool
 }
 
-// Decide chooses where stream a starts. cov is raw's coverage, nil if the
-// gating sink keeps none.
-func Decide(a sdk.Assignment, cov *coverage.Set) Decision {
+// Decide chooses where stream a starts. own is what this host itself has
+// committed since the stream was assigned, which the assignment does not know
+// yet, or sdk.NoPosition. cov is raw's coverage, nil if the gating sink keeps
+// none.
+func Decide(a sdk.Assignment, own int64, cov *coverage.Set) Decision {
+	if own >= 0 {
+		return decide(a, own, true, false, cov)
+	}
 	committed, foreign := a.Committed, false
 	if known := a.CommittedIncarnation; known != "" && a.Stream.Incarnation != "" && known != a.Stream.Incarnation {
 		// The topic was deleted and created again: the offset is another
@@ -37,10 +42,16 @@ func Decide(a sdk.Assignment, cov *coverage.Set) Decision {
 		// lose what came before the metadata refresh).
 		committed, foreign = sdk.NoPosition, true
 	}
+	return decide(a, committed, a.CommittedIncarnation != "", foreign, cov)
+}
+
+// decide: ours says that twg made the commit, foreign that it was another
+// stream's.
+func decide(a sdk.Assignment, committed int64, ours, foreign bool, cov *coverage.Set) Decision {
 	if cov == nil {
 		return withoutStore(a, committed, foreign)
 	}
-	return withStore(a, committed, foreign, cov)
+	return withStore(a, committed, ours, foreign, cov)
 }
 
 func withoutStore(a sdk.Assignment, committed int64, foreign bool) Decision {
@@ -50,10 +61,10 @@ func withoutStore(a sdk.Assignment, committed int64, foreign bool) Decision {
 	return Decision{Resolve: initial(a, foreign), CommitFirst: true}
 }
 
-func withStore(a sdk.Assignment, committed int64, foreign bool, cov *coverage.Set) Decision {
+func withStore(a sdk.Assignment, committed int64, ours, foreign bool, cov *coverage.Set) Decision {
 	hole := cov.FirstHole()
 	switch {
-	case committed > hole && a.CommittedIncarnation == "":
+	case committed > hole && !ours:
 		// Nobody says that twg made this commit: somebody set the offset. It
 		// is trusted, and what it skips is void.
 		return Decision{Position: committed, Void: coverage.Void{Interval: coverage.Interval{From: hole, Next: committed}, Reason: coverage.Seek}}

@@ -51,7 +51,7 @@ func TestDecide(t *testing.T) {
 		{name: "topic created again, raw has some", a: at(90, "i1", sdk.StartLatest), cov: set(iv(0, 7)), want: 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Decide(c.a, c.cov)
+			d := Decide(c.a, sdk.NoPosition, c.cov)
 			if (d.Alarm != "") != c.alarm || d.CommitFirst != c.first || d.Void.Interval != c.void {
 				t.Errorf("%+v", d)
 			}
@@ -65,14 +65,29 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// What this host committed itself counts, whatever stood at the source's
+// server when the stream was assigned.
+func TestDecideKnowsOwnCommits(t *testing.T) {
+	a := sdk.Assignment{Stream: sdk.Stream{Topic: "t"}, Committed: sdk.NoPosition, Initial: sdk.StartLatest}
+	if d := Decide(a, 90, set()); d.Position != 0 || d.Resolve != nil || d.Alarm == "" || !d.Void.Empty() {
+		t.Errorf("sink emptied while running: %+v", d)
+	}
+	if d := Decide(a, 90, set(iv(0, 90))); d.Position != 90 || d.Alarm != "" {
+		t.Errorf("agree: %+v", d)
+	}
+	if d := Decide(a, 90, nil); d.Position != 90 || d.CommitFirst {
+		t.Errorf("no store: %+v", d)
+	}
+}
+
 // Without the void, `latest` would be chosen again after a crash, and what
 // lies between the two choices would be lost.
 func TestResolvedIsRecorded(t *testing.T) {
-	d := Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}, set()).Resolved(100)
+	d := Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}, sdk.NoPosition, set()).Resolved(100)
 	if d.Position != 100 || d.Void.Interval != iv(0, 100) || d.Void.Reason != coverage.BeforeStart {
 		t.Errorf("%+v", d)
 	}
-	if d = Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartEarliest}, set()).Resolved(0); !d.Void.Empty() {
+	if d = Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartEarliest}, sdk.NoPosition, set()).Resolved(0); !d.Void.Empty() {
 		t.Errorf("a void of nothing: %+v", d)
 	}
 }

@@ -36,7 +36,6 @@ func (p *Pipeline) resumeAfterGaps() {
 		if !ok || s.Frontier != s.Tail || p.src == nil {
 			return !ok
 		}
-		st.assignment.Committed = max(s.Committed, st.assignment.Committed)
 		p.endRun(st)
 		p.start(p.src, []*stream{st}, false)
 		return true

@@ -20,6 +20,7 @@ type starter struct {
 	src *source
 	sts []*stream
 	as  []sdk.Assignment
+	own []int64 // what this host has committed of each
 	// prove: before acquiring, the source must show that it still owns the
 	// streams (after a fence).
 	prove  []ackgate.Committable
@@ -83,9 +84,9 @@ func (s *starter) refresh(ctx context.Context) bool {
 	reply := make(chan struct{})
 	s.p.box.post(func() {
 		s.sts = slices.DeleteFunc(slices.Clone(s.sts), func(st *stream) bool { return !s.owns(st) })
-		s.as, s.gaps = nil, nil
+		s.as, s.own, s.gaps = nil, nil, nil
 		for _, st := range s.sts {
-			s.as, s.gaps = append(s.as, st.assignment), append(s.gaps, st.gap)
+			s.as, s.own, s.gaps = append(s.as, st.assignment), append(s.own, st.ownCommit()), append(s.gaps, st.gap)
 		}
 		close(reply)
 	})
@@ -199,7 +200,7 @@ func (s *starter) decide(ctx context.Context) error {
 	var queries []sdk.Query
 	var asked []int
 	for i, a := range s.as {
-		s.plan[i] = offsetstore.Decide(a, s.covs[i])
+		s.plan[i] = offsetstore.Decide(a, s.own[i], s.covs[i])
 		if s.plan[i].Resolve != nil {
 			queries, asked = append(queries, *s.plan[i].Resolve), append(asked, i)
 		}
@@ -341,7 +342,7 @@ func (s *starter) register() begun {
 			st.gap = nil
 		}
 		st.run, st.epoch = s.p.newRun(), s.epochs[i]
-		c, err := s.p.gate.Start(st.run, st.key, d.Position, st.assignment.Committed, s.p.granularity(st.key))
+		c, err := s.p.gate.Start(st.run, st.key, d.Position, st.committed(), s.p.granularity(st.key))
 		if err != nil {
 			s.p.halt(err)
 			return begun{}

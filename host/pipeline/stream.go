@@ -35,6 +35,23 @@ func (st *stream) seeEnd(end int64) {
 	}
 }
 
+// ownCommit is the newest position that this host committed since the stream
+// was assigned.
+func (st *stream) ownCommit() int64 {
+	if !st.hasBase {
+		return sdk.NoPosition
+	}
+	return st.base.Next()
+}
+
+// committed is what the source's server holds.
+func (st *stream) committed() int64 {
+	if st.hasBase {
+		return st.base.Next()
+	}
+	return st.assignment.Committed
+}
+
 func (p *Pipeline) allStreams() []*stream {
 	out := make([]*stream, 0, len(p.streams))
 	for _, st := range p.streams {
