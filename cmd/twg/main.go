@@ -7,6 +7,6 @@ import (
 )
 
 func main() {
-	boundHeap()
+	limitResources()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newLauncher))
 }
