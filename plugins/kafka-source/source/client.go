@@ -90,9 +90,12 @@ type clientLog struct {
 	sparse *sparse
 }
 
+// Level leaves franz-go's debug lines out, also where debug is on: they are
+// several a request, and would push what matters out of the last lines of
+// stderr, which the host shows when the process dies.
 func (l clientLog) Level() kgo.LogLevel {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {
-		return kgo.LogLevelDebug
+		return kgo.LogLevelInfo
 	}
 	return kgo.LogLevelWarn
 }
