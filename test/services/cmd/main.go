@@ -3,14 +3,16 @@
 //	go run ./test/services/cmd postgres
 //	go run ./test/services/cmd kafka
 //
-// It prints one line, the DSN or the broker's address, when the server is
-// ready, and ends it and removes its data on SIGINT, SIGTERM or when its
-// standard input ends.
+// It prints one line, the DSN or the brokers' addresses, when the server is
+// ready, and ends it and removes its data on SIGINT or SIGTERM, with -stdin
+// also when its standard input ends. A script that sends signals should build
+// the program first: go run does not pass SIGTERM on.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -34,30 +36,31 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	start, ok := starters[first(args)]
-	if !ok {
-		return errors.New("usage: go run ./test/services/cmd kafka|postgres")
+	if len(args) == 0 || starters[args[0]] == nil {
+		return errors.New("usage: go run ./test/services/cmd kafka|postgres [-stdin] [-h]")
 	}
-	s, err := start(ctx, args[1:])
+	fs := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	stdin := fs.Bool("stdin", false, "end when the standard input ends")
+	start := starters[args[0]](fs)
+	if err := fs.Parse(args[1:]); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	s, err := start(ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Println(s.address)
-	ended := make(chan struct{})
-	go func() { // ends with the program at the latest
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(ended)
-	}()
-	select {
-	case <-ctx.Done():
-	case <-ended:
+	if *stdin {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		go func() { // ends with the program at the latest
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
 	}
+	<-ctx.Done()
 	return s.close()
-}
-
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }
