@@ -24,8 +24,15 @@ func TestMain(m *testing.M) {
 		serveBenchTopics(n)
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, end := range atEnd {
+		end()
+	}
+	os.Exit(code)
 }
+
+// atEnd ends what all tests share.
+var atEnd []func()
 
 func serveBenchTopics(records string) {
 	var n int

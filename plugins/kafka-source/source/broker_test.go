@@ -16,10 +16,12 @@ import (
 	"github.com/twg-io/twg/sdk/frame"
 )
 
-// broker is an in-process cluster with a client of the test's own.
+// broker is a cluster, in-process (or, with Cluster nil, a real one), with a
+// client of the test's own.
 type broker struct {
 	t *testing.T
 	*kfake.Cluster
+	addrs  []string
 	client *kgo.Client
 	admin  *kadm.Client
 }
@@ -32,18 +34,33 @@ func newBroker(t *testing.T, opts ...kfake.Opt) *broker {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	b := connect(t, c.ListenAddrs())
+	b.Cluster = c
+	return b
+}
+
+// connect makes the test's client of the brokers at addrs.
+func connect(t *testing.T, addrs []string) *broker {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &broker{t: t, Cluster: c, client: client, admin: kadm.NewClient(client)}
+	return &broker{t: t, addrs: addrs, client: client, admin: kadm.NewClient(client)}
+}
+
+func (b *broker) brokers() []string {
+	if b.Cluster != nil {
+		return b.ListenAddrs()
+	}
+	return b.addrs
 }
 
 // settings are for the topics, with short times.
 func (b *broker) settings(group string, topics ...string) Settings {
 	return Settings{
-		Brokers: b.ListenAddrs(), Topics: topics, Group: group, Start: "earliest", ClientID: "twg-test",
+		Brokers: b.brokers(), Topics: topics, Group: group, Start: "earliest", ClientID: "twg-test",
 		SessionTimeout: 3 * time.Second, Heartbeat: 100 * time.Millisecond, RebalanceTimeout: 10 * time.Second,
 		RevokeTimeout: 5 * time.Second, MetadataMaxAge: 200 * time.Millisecond, StartupTimeout: 5 * time.Second,
 		FetchMaxBytes: 4 << 20, PartitionMaxBytes: 1 << 20, FetchMaxWait: 50 * time.Millisecond, MaxBatchBytes: 64 << 20,
@@ -84,7 +101,7 @@ func (b *broker) fill(topic string, part int32, from, n int) {
 // client that never saw the old one.
 func (b *broker) produceAnew(topic string, n int) {
 	b.t.Helper()
-	p, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.DefaultProduceTopic(topic))
+	p, err := kgo.NewClient(kgo.SeedBrokers(b.brokers()...), kgo.DefaultProduceTopic(topic))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -100,7 +117,7 @@ func (b *broker) produceAnew(topic string, n int) {
 func (b *broker) transaction(topic string, n int, commit bool) {
 	b.t.Helper()
 	ctx := context.Background()
-	p, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.TransactionalID(fmt.Sprintf("tx-%d", newRun())), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	p, err := kgo.NewClient(kgo.SeedBrokers(b.brokers()...), kgo.TransactionalID(fmt.Sprintf("tx-%d", newRun())), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -109,7 +126,7 @@ func (b *broker) transaction(topic string, n int, commit bool) {
 		b.t.Fatal(err)
 	}
 	for i := range n {
-		if err := p.ProduceSync(ctx, &kgo.Record{Topic: topic, Value: fmt.Appendf(nil, "commit=%t %d", commit, i)}).FirstErr(); err != nil {
+		if err := p.ProduceSync(ctx, &kgo.Record{Topic: topic, Key: fmt.Appendf(nil, "tx %d", i), Value: fmt.Appendf(nil, "commit=%t %d", commit, i)}).FirstErr(); err != nil {
 			b.t.Fatal(err)
 		}
 	}
