@@ -1,0 +1,91 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// interval is a row of the coverage table.
+type interval struct {
+	stream int64
+	reason string
+	coverage.Interval
+}
+
+// reasons by name, as the table has them. A void of a reason that this program
+// does not know is a void all the same.
+var reasons = map[string]coverage.Reason{
+	coverage.BeforeStart.String(): coverage.BeforeStart,
+	coverage.Seek.String():        coverage.Seek,
+	coverage.Retention.String():   coverage.Retention,
+	coverage.Pruned.String():      coverage.Pruned,
+}
+
+func (i interval) addTo(set *coverage.Set) {
+	if i.reason == "" {
+		set.AddHeld(i.Interval)
+		return
+	}
+	set.AddVoid(coverage.Void{Interval: i.Interval, Reason: reasons[i.reason]})
+}
+
+// rows reads what is stored of streams, by id.
+func (st *Store) rows(ctx context.Context, q querier, lane string, ids []int64) (out []interval, err error) {
+	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position from "+st.t.coverage+
+		" where stream = any($1) and lane = $2 order by stream, reason, from_position", ids, lane)
+	if err != nil {
+		return nil, err
+	}
+	var i interval
+	_, err = pgx.ForEachRow(rows, []any{&i.stream, &i.reason, &i.From, &i.Next}, func() error {
+		out = append(out, i)
+		return nil
+	})
+	return out, err
+}
+
+// read reads the coverage of streams, by id.
+func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[int64]*coverage.Set, error) {
+	var ids []int64
+	for _, s := range found {
+		ids = append(ids, s.id)
+	}
+	rows, err := st.rows(ctx, q, lane, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]*coverage.Set{}
+	for _, i := range rows {
+		if out[i.stream] == nil {
+			out[i.stream] = &coverage.Set{}
+		}
+		i.addTo(out[i.stream])
+	}
+	return out, nil
+}
+
+// Coverage returns what a lane holds of each stream. What another transaction
+// can see is on the disk already: a commit is flushed before it is visible.
+func (st *Store) Coverage(ctx context.Context, conn *pgx.Conn, lane string, streams []sdk.Stream) ([]sdk.StreamCoverage, error) {
+	found, err := st.find(ctx, conn, distinct(streams), noLock)
+	if err != nil {
+		return nil, fmt.Errorf("read coverage: %w", err)
+	}
+	sets, err := st.read(ctx, conn, lane, found)
+	if err != nil {
+		return nil, fmt.Errorf("read coverage: %w", err)
+	}
+	out := make([]sdk.StreamCoverage, len(streams))
+	for i, k := range streams {
+		out[i] = sdk.StreamCoverage{Stream: k, Set: &coverage.Set{}}
+		if set := sets[found[k].id]; set != nil {
+			out[i].Set = set
+		}
+	}
+	return out, nil
+}

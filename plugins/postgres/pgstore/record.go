@@ -1,0 +1,81 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// Record adds intervals to a lane under the streams' epochs, all or none. A
+// void takes only what is neither held nor void yet.
+func (st *Store) Record(ctx context.Context, conn *pgx.Conn, lane string, records []sdk.CoverageRecord) error {
+	err := inTx(ctx, conn, func(tx pgx.Tx) error { return st.record(ctx, tx, lane, records) })
+	if err != nil {
+		return fmt.Errorf("record coverage: %w", err)
+	}
+	return nil
+}
+
+// record holds the streams' rows from the beginning: with the share lock of a
+// transaction that writes rows this is no circle, because such a one waits for
+// them at its end only, and coverage that it has changed by then is found to
+// have moved there.
+func (st *Store) record(ctx context.Context, tx pgx.Tx, lane string, records []sdk.CoverageRecord) error {
+	var streams []sdk.Stream
+	for _, r := range records {
+		streams = append(streams, r.Stream)
+	}
+	if err := st.ensure(ctx, tx, distinct(streams)); err != nil {
+		return err
+	}
+	found, err := st.find(ctx, tx, distinct(streams), forShare)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		s, known := found[r.Stream]
+		if reason := fence(r.Stream, s, known, r.Epoch); reason != "" {
+			return sdk.Errorf(sdk.KindFenced, "", "%s", reason)
+		}
+	}
+	sets, err := st.read(ctx, tx, lane, found)
+	if err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	for _, r := range records {
+		id := found[r.Stream].id
+		if sets[id] == nil {
+			sets[id] = &coverage.Set{}
+		}
+		st.queueRecord(b, lane, id, sets[id], r)
+	}
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// queueRecord adds rows; they are joined by whoever writes the stream next.
+func (st *Store) queueRecord(b *pgx.Batch, lane string, id int64, set *coverage.Set, r sdk.CoverageRecord) {
+	insert := func(i coverage.Interval, reason string) {
+		// The same interval can have been recorded by a transaction that this
+		// one did not see.
+		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position) values ($1, $2, $3, $4, $5)"+
+			" on conflict (stream, lane, reason, from_position) do update set next_position = greatest(coverage.next_position, excluded.next_position)",
+			id, lane, reason, i.From, i.Next)
+	}
+	for _, h := range r.Held {
+		for _, i := range set.Missing(h) {
+			insert(i, "")
+			set.AddHeld(i)
+		}
+	}
+	for _, v := range r.Void {
+		for _, i := range set.Holes(v.Interval) {
+			insert(i, v.Reason.String())
+			set.AddVoid(coverage.Void{Interval: i, Reason: v.Reason})
+		}
+	}
+}
