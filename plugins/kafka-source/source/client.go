@@ -34,7 +34,6 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 		kgo.BrokerMaxReadBytes(maxResponse),
 		kgo.ConsumeTopics(s.Topics...),
 		kgo.ConsumerGroup(s.Group),
-		kgo.Balancers(kgo.CooperativeStickyBalancer()),
 		kgo.DisableAutoCommit(),
 		kgo.SessionTimeout(s.SessionTimeout),
 		kgo.HeartbeatInterval(s.Heartbeat),
@@ -44,6 +43,7 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 		kgo.OnPartitionsRevoked(g.revoked),
 		kgo.OnPartitionsLost(g.lost),
 	}
+	opts = append(opts, s.balancing()...)
 	if s.TLS != nil {
 		config, _ := s.TLS.config() // checked at Configure
 		opts = append(opts, kgo.DialTLSConfig(config))
@@ -52,6 +52,16 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 		opts = append(opts, kgo.SASL(s.SASL.mechanism()))
 	}
 	return opts
+}
+
+// balancing says who shares out the partitions. The sticky balancer stands for
+// the brokers' "uniform"; with brokers that do not share out it is used itself,
+// which is correct, but interrupts all partitions at each rebalance.
+func (s *Settings) balancing() []kgo.Opt {
+	if s.GroupProtocol == "consumer" {
+		return []kgo.Opt{kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer())}
+	}
+	return []kgo.Opt{kgo.Balancers(kgo.CooperativeStickyBalancer())}
 }
 
 func (t *TLS) config() (*tls.Config, error) {

@@ -165,7 +165,7 @@ func commitError(kind sdk.Kind, s sdk.Stream, err error) error {
 // judgeCommit says what can be done about the coordinator's answer.
 func judgeCommit(err error) (kind sdk.Kind, retry bool) {
 	switch {
-	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.FencedInstanceID),
+	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.FencedInstanceID), errors.Is(err, kerr.FencedMemberEpoch),
 		errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
 		// This member is not in the group, or the topic is another one. The
 		// runs are about to be lost.
@@ -173,7 +173,7 @@ func judgeCommit(err error) (kind sdk.Kind, retry bool) {
 	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed),
 		errors.Is(err, kerr.OffsetMetadataTooLarge), errors.Is(err, kerr.InvalidGroupID):
 		return sdk.KindFatal, false
-	case errors.Is(err, kerr.IllegalGeneration), errors.Is(err, kerr.RebalanceInProgress):
+	case errors.Is(err, kerr.IllegalGeneration), errors.Is(err, kerr.RebalanceInProgress), errors.Is(err, kerr.StaleMemberEpoch):
 		// A rebalance: the next attempt carries the new generation, if the
 		// stream is still assigned then.
 		return sdk.KindRetryable, true

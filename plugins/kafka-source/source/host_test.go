@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -42,6 +43,8 @@ type host struct {
 	stuck bool
 	// onBatch gets the rows of a batch before they are committed.
 	onBatch func([]row)
+	// extraLog also gets what the source logs.
+	extraLog io.Writer
 	// onRevoking decides what happens on a revoke; nil: drop at once.
 	onRevoking func(runs []uint64)
 
@@ -98,7 +101,11 @@ func newHost(t *testing.T) *host {
 // open opens a source for the host and closes it when the test ends.
 func (h *host) open(set Settings) *host {
 	h.t.Helper()
-	r, err := open(&set, testLog(h.t, h.name), h)
+	log := testLog(h.t, h.name)
+	if h.extraLog != nil {
+		log = slog.New(slog.NewTextHandler(h.extraLog, nil))
+	}
+	r, err := open(&set, log, h)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ type Settings struct {
 	Start    string   `twg:"start" default:"earliest" validate:"oneof=earliest|latest" doc:"where a partition begins that the group has no position for; a partition that is added later always begins at its first record"`
 	ClientID string   `twg:"client_id" default:"twg" doc:"name under which brokers log and meter this client"`
 
+	GroupProtocol string `twg:"group_protocol" default:"classic" validate:"oneof=classic|consumer" doc:"classic: members share out the partitions, cooperative-sticky; consumer: the brokers do (KIP-848, Kafka 4.0 and later), and their settings replace session_timeout and heartbeat_interval"`
+
 	SessionTimeout   time.Duration `twg:"session_timeout" default:"45s" validate:"min=1s" doc:"how long a member may be silent before the group gives its partitions to others"`
 	Heartbeat        time.Duration `twg:"heartbeat_interval" default:"3s" validate:"min=100ms" doc:"how often a member tells the group that it lives; below a third of session_timeout"`
 	RebalanceTimeout time.Duration `twg:"rebalance_timeout" default:"1m" validate:"min=1s" doc:"how long members may take to give up partitions and join again"`

@@ -167,6 +167,8 @@ func (r *reader) watchGroup(ctx context.Context) {
 				return
 			case errors.Is(e.Err, kerr.GroupAuthorizationFailed):
 				r.events.Fail(sdk.Errorf(sdk.KindFatal, "join group "+r.set.Group, "the user may not use it: allow READ on the group: %w", e.Err))
+			case errors.Is(e.Err, kerr.InconsistentGroupProtocol):
+				r.warn("the group has members that share out its partitions in another way, waiting until they are gone: stop them, or name another group", "", "group", r.set.Group, "ours", r.set.GroupProtocol, "error", e.Err)
 			default:
 				r.warn("group member", e.Topic, "topic", e.Topic, "partition", e.Partition, "error", e.Err)
 			}
