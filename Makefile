@@ -8,6 +8,9 @@ PLUGINS  := kafka-source parquet postgres
 KILLS  ?=
 SEED   ?= 7
 MUTANT ?=
+BROKER ?=
+SINK   ?=
+HOSTS  ?=
 export ROWS RUNS ONLY PROFILE
 
 .PHONY: build run test faults bench generate fmt clean
@@ -27,9 +30,11 @@ test:
 	@test/all.sh
 
 # Kill -9 at seeded moments on real processes; the last line is the verdict.
-# MUTANT=commit-on-send, no-fsync or skip-coverage must be caught.
+# MUTANT=commit-on-send, no-fsync or skip-coverage must be caught. BROKER=kafka:
+# over a real one, which is restarted too. HOSTS=2: two side by side.
 faults:
-	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT))
+	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT)) \
+	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS))
 
 # Speed against a one-process yardstick; ROWS=, RUNS= and ONLY= shorten it.
 bench:

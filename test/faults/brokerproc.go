@@ -14,16 +14,22 @@ import (
 	"github.com/twg-io/twg/test/faults/verify"
 )
 
-// broker is the running broker process.
-type broker struct {
-	cmd  *exec.Cmd
-	addr string
-	wg   sync.WaitGroup
+// broker is what the run reads from.
+type broker interface {
+	addr() string
+	close()
 }
 
-// startBroker starts this program again as a broker. onCommit hears of every
+// fakeBroker is a process of this program.
+type fakeBroker struct {
+	cmd     *exec.Cmd
+	address string
+	wg      sync.WaitGroup
+}
+
+// startFake starts this program again as a broker. onCommit hears of every
 // commit request, with the number of files that were visible at that moment.
-func startBroker(dir string, partitions int32, files string, onCommit func(verify.Sample)) (*broker, error) {
+func startFake(dir string, partitions int32, files string, onCommit func(verify.Sample)) (*fakeBroker, error) {
 	log, err := os.Create(filepath.Join(dir, "broker.log"))
 	if err != nil {
 		return nil, err
@@ -40,13 +46,13 @@ func startBroker(dir string, partitions int32, files string, onCommit func(verif
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
-	b := &broker{cmd: cmd}
+	b := &fakeBroker{cmd: cmd}
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
-		b.stop()
+		b.close()
 		return nil, fmt.Errorf("start broker: it printed no address; see %s", log.Name())
 	}
-	b.addr = lines.Text()
+	b.address = lines.Text()
 	b.wg.Go(func() { readCommits(lines, out, onCommit) })
 	return b, nil
 }
@@ -63,7 +69,9 @@ func readCommits(lines *bufio.Scanner, rest io.Reader, onCommit func(verify.Samp
 	_, _ = io.Copy(io.Discard, rest)
 }
 
-func (b *broker) stop() {
+func (b *fakeBroker) addr() string { return b.address }
+
+func (b *fakeBroker) close() {
 	_ = b.cmd.Process.Signal(syscall.SIGTERM)
 	b.wg.Wait()
 	_ = b.cmd.Wait()

@@ -24,6 +24,6 @@ func (k *killer) freeze(ctx context.Context, role schedule.Role) error {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
 	}
-	at, _ := k.watch.position()
+	at := k.watch.frontier()
 	return k.progress(ctx, at, "the "+string(role)+" froze")
 }

@@ -9,13 +9,15 @@ import (
 	"syscall"
 )
 
-// hosts starts twg run, one process after another.
+// hosts starts twg run: one process after another in each of one or more
+// places. All read with one group and write to one place.
 type hosts struct {
 	bin, file, socket string
 	log               *os.File
 
 	mu     sync.Mutex
-	newest *hostProcess
+	places []*hostProcess // the process that was started last in each
+	chosen int
 	starts int
 }
 
@@ -23,15 +25,34 @@ type hosts struct {
 // on plugins are in the host's log.
 const raceLog = "race"
 
-func newHosts(bin, dir, file, socket string) (*hosts, error) {
+func newHosts(bin, dir, file, socket string, places int) (*hosts, error) {
 	log, err := os.Create(filepath.Join(dir, "host.log"))
 	if err != nil {
 		return nil, err
 	}
-	return &hosts{bin: bin, file: file, socket: socket, log: log}, nil
+	return &hosts{bin: bin, file: file, socket: socket, log: log, places: make([]*hostProcess, places)}, nil
 }
 
-// start runs a new process, which is the one that now returns from then on.
+// startAll starts a process in every place.
+func (h *hosts) startAll() error {
+	for i := range h.places {
+		h.choose(i)
+		if err := h.start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choose makes a place the one that now and start are about.
+func (h *hosts) choose(place int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.chosen = place
+}
+
+// start runs a new process in the chosen place, which is the one that now
+// returns from then on.
 func (h *hosts) start(flags ...string) error {
 	cmd := exec.Command(filepath.Join(h.bin, "twg"), append([]string{"run", h.file}, flags...)...)
 	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin,
@@ -46,16 +67,35 @@ func (h *hosts) start(flags ...string) error {
 		return fmt.Errorf("start host: %w", err)
 	}
 	h.starts++
-	h.note("host %d is process %d", h.starts, cmd.Process.Pid)
-	h.newest = watchHost(cmd)
+	h.note("host %d is process %d, in place %d", h.starts, cmd.Process.Pid, h.chosen)
+	h.places[h.chosen] = watchHost(cmd)
 	return nil
 }
 
-// now returns the host that was started last.
+// now returns the host of the chosen place.
 func (h *hosts) now() *hostProcess {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.newest
+	return h.places[h.chosen]
+}
+
+// all returns the hosts of all places where one was started.
+func (h *hosts) all() (out []*hostProcess) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.places {
+		if p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// killAll ends the hosts of all places.
+func (h *hosts) killAll() {
+	for _, p := range h.all() {
+		p.kill()
+	}
 }
 
 // note writes into the host's log what the harness does.

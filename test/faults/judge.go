@@ -55,7 +55,7 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 	} else {
 		r.finish(ctx)
 	}
-	id, records, err := readback.Topic(ctx, []string{r.broker.addr}, topicName)
+	id, records, err := readback.Topic(ctx, []string{r.broker.addr()}, topicName)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +77,17 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 func (r *run) finish(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, catchUpWithin)
 	defer cancel()
-	want, err := readback.Ends(wait, r.broker.addr, topicName)
+	want, err := readback.Ends(wait, r.broker.addr(), topicName)
 	if err == nil {
 		err = r.watch.waitReached(wait, want)
 	}
 	if err != nil {
 		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, the topic ends at %v: %v", catchUpWithin, r.watch.frontier(), want, err)
 	}
-	if how := r.hosts.now().stop(ctx); how != "" {
-		r.problem("stop", "%s; see host.log", how)
+	for _, h := range r.hosts.all() {
+		if how := h.stop(ctx); how != "" {
+			r.problem("stop", "%s; see host.log", how)
+		}
 	}
 	r.nothingLeft()
 	if err := r.hosts.start("--until-caught-up"); err != nil {

@@ -18,7 +18,7 @@ const (
 	// killed wherever it is.
 	reachWithin = 15 * time.Second
 	// progressWithin bounds the time from a kill until commits move again.
-	progressWithin = 40 * time.Second
+	progressWithin = 60 * time.Second
 	// orphanWithin is how long a plugin may outlive its host.
 	orphanWithin = 10 * time.Second
 )
@@ -34,6 +34,10 @@ type killer struct {
 	rng     *rand.Rand
 	tally   *tally
 	problem func(kind, format string, args ...any)
+	// services are the servers that the schedule takes away.
+	services map[schedule.Role]service
+	// place draws the host that a kill is about, where there are several.
+	place *rand.Rand
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.
@@ -45,11 +49,14 @@ func (k *killer) one(ctx context.Context, kill schedule.Kill) error {
 	if err := k.revive(); err != nil {
 		return err
 	}
+	if s := k.services[kill.Point.Role]; s != nil {
+		return k.outage(ctx, kill, s)
+	}
 	victim, exact, err := k.aim(ctx, kill)
 	if err != nil {
 		return err
 	}
-	at, _ := k.watch.position()
+	at := k.watch.frontier()
 	begun := time.Now()
 	k.strike(kill, victim)
 	k.tally.add(kill, exact)
@@ -104,7 +111,7 @@ func (k *killer) strike(kill schedule.Kill, victim control.Process) {
 	if kill.Point.Role == schedule.Host || kill.Also == schedule.Host {
 		k.killHost(k.hosts.now())
 	}
-	if kill.Point.Role != schedule.Host {
+	if victim.PID > 0 && kill.Point.Role != schedule.Host {
 		_ = syscall.Kill(victim.PID, syscall.SIGKILL)
 	}
 }

@@ -16,13 +16,18 @@ import (
 func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error) {
 	k := &killer{
 		hosts: r.hosts, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
+		services: map[schedule.Role]service{}, place: rand.New(rand.NewPCG(r.opt.seed, 3)),
 		rng: rand.New(rand.NewPCG(r.opt.seed, 2)),
 	}
 	defer k.orphans.Wait()
-	if err := k.progress(ctx, 0, "the start"); err != nil {
+	if s, ok := r.broker.(service); ok {
+		k.services[schedule.Broker] = s
+	}
+	if err := k.progress(ctx, nil, "the start"); err != nil {
 		return err
 	}
 	for _, kill := range kills {
+		r.hosts.choose(k.place.IntN(r.opt.hosts))
 		if err := k.one(ctx, kill); err != nil {
 			return err
 		}
@@ -67,7 +72,7 @@ func (r *run) caughtSoFar() bool {
 // killEverything ends the host and every plugin that is still there, also
 // those of earlier hosts, as a power cut would.
 func (r *run) killEverything() {
-	r.hosts.now().kill()
+	r.hosts.killAll()
 	for _, p := range r.ctl.Live(anyProcess) {
 		_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		waitGone(p.PID, deadline())

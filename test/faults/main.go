@@ -41,7 +41,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if opt.printSchedule {
-		kills := schedule.Make(opt.seed, opt.kills)
+		kills := schedule.Make(opt.seed, opt.kills, opt.points())
 		_ = schedule.Print(stdout, kills)
 		fmt.Fprintf(stdout, "schedule %s\n", schedule.Hash(kills))
 		return 0

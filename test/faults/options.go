@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/twg-io/twg/test/faults/schedule"
 )
 
 // mutants are the builds with a known flaw that the harness must find.
@@ -25,6 +27,9 @@ type options struct {
 	granularity   string
 	sleepers      int
 	freeze        int
+	broker        string
+	hosts         int
+	sink          string
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -40,26 +45,48 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.granularity, "granularity", "batch", "granularity of the pipeline: batch or record")
 	fs.IntVar(&o.sleepers, "sleepers", 20, "after how many kills a host is put to sleep, replaced and woken; 0: never")
 	fs.IntVar(&o.freeze, "freeze", 0, "after how many kills a plugin is stopped for good and must be replaced (about 20 s each); 0: never")
+	fs.StringVar(&o.broker, "broker", "fake", "fake: an in-process broker that is not killed; kafka: a real one, whose restarts are among the faults")
+	fs.StringVar(&o.sink, "sink", "parquet", "where the records go: parquet")
+	fs.IntVar(&o.hosts, "hosts", 1, "how many hosts run side by side in one group")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err
-	}
-	switch {
-	case fs.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case o.kills < 0:
-		return o, errors.New("-kills must not be negative")
-	case o.perSecond < 20:
-		return o, errors.New("-rate must be at least 20 records a second")
-	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants, o.mutant):
-		return o, fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants)
 	}
 	if o.kills == 0 {
 		if o.kills = 100; o.mutant != "" {
 			o.kills = mutantKills
 		}
 	}
-	return o, nil
+	return o, o.check(fs)
+}
+
+func (o options) check(fs *flag.FlagSet) error {
+	switch {
+	case fs.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	case o.kills < 0:
+		return errors.New("-kills must not be negative")
+	case o.perSecond < 20:
+		return errors.New("-rate must be at least 20 records a second")
+	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants, o.mutant):
+		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants)
+	case o.broker != "fake" && o.broker != "kafka":
+		return fmt.Errorf("-broker %q is neither fake nor kafka", o.broker)
+	case o.sink != "parquet":
+		return fmt.Errorf("-sink %q is not parquet", o.sink)
+	case o.hosts < 1 || o.hosts > 4:
+		return fmt.Errorf("-hosts must be 1 to 4, not %d", o.hosts)
+	}
+	return nil
+}
+
+// points are the moments at which the run kills.
+func (o options) points() []schedule.Point {
+	points := schedule.Points()
+	if o.broker == "kafka" {
+		points = append(points, schedule.BrokerPoints()...)
+	}
+	return points
 }
 
 // each returns the options of every mutant that is asked for.

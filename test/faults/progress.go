@@ -6,15 +6,23 @@ import (
 	"github.com/twg-io/twg/test/faults/verify"
 )
 
-// position sums the committed offsets: it rises when the pipeline gets on.
-// moved is closed when it changes.
-func (w *watcher) position() (sum int64, moved <-chan struct{}) {
+// change returns a channel that is closed when a committed offset changes.
+func (w *watcher) change() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, next := range w.committed {
-		sum += next
+	return w.moved
+}
+
+// isPast reports whether every partition is committed further than it was.
+func (w *watcher) isPast(was map[int32]int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p := range int32(partitions) {
+		if w.committed[p] <= was[p] {
+			return false
+		}
 	}
-	return sum, w.moved
+	return true
 }
 
 // waitReached waits until the committed offsets are at least want.
@@ -34,7 +42,7 @@ func (w *watcher) waitReached(ctx context.Context, want map[int32]int64) error {
 // wait looks at done again whenever a commit has moved on.
 func (w *watcher) wait(ctx context.Context, done func() bool) error {
 	for {
-		_, moved := w.position()
+		moved := w.change()
 		if done() {
 			return nil
 		}

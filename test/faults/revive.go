@@ -3,40 +3,55 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // maxAlone is how often the host may end by itself before a run gives up.
 const maxAlone = 3
 
-// progress waits until the committed offsets have moved past a sum, and starts
-// the host again if it ends meanwhile.
-func (k *killer) progress(ctx context.Context, past int64, after string) error {
+// progress waits until the committed offset of every partition has moved past
+// what it was, and starts a host again if it ends meanwhile.
+func (k *killer) progress(ctx context.Context, past map[int32]int64, after string) error {
 	wait, cancel := context.WithTimeout(ctx, progressWithin)
 	defer cancel()
 	for {
-		at, moved := k.watch.position()
-		if at > past {
+		moved := k.watch.change()
+		if k.watch.isPast(past) {
 			return nil
+		}
+		if err := k.revive(); err != nil {
+			return err
 		}
 		select {
 		case <-moved:
-		case <-k.hosts.now().exited:
-			if err := k.revive(); err != nil {
-				return err
-			}
+		case <-time.After(reviveEvery):
 		case <-wait.Done():
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("%w: nothing was committed for %s after %s", errStalled, progressWithin, after)
+			return fmt.Errorf("%w: %s after %s not every partition was committed beyond %v, but %v", errStalled, progressWithin, after, past, k.watch.frontier())
 		}
 	}
 }
 
-// revive starts the host again if it is gone; it is a problem if nobody
-// killed it.
+// reviveEvery is how often progress looks whether a host is gone.
+const reviveEvery = 100 * time.Millisecond
+
+// revive starts each host again that is gone; it is a problem if nobody killed
+// it.
 func (k *killer) revive() error {
-	h := k.hosts.now()
+	chosen := k.hosts.chosen
+	defer k.hosts.choose(chosen)
+	for place, h := range k.hosts.all() {
+		k.hosts.choose(place)
+		if err := k.reviveOne(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *killer) reviveOne(h *hostProcess) error {
 	select {
 	case <-h.exited:
 	default:

@@ -23,7 +23,7 @@ type run struct {
 	files string // what the sink writes
 	begun time.Time
 
-	broker *broker
+	broker broker
 	ctl    *control.Server
 	hosts  *hosts
 	prod   *produce.Producer
@@ -55,7 +55,7 @@ func runOnce(ctx context.Context, opt options, out io.Writer) (*run, *verdict, e
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &run{opt: opt, out: out, dir: filepath.Join(dir, name), begun: time.Now(), tally: newTally()}
+	r := &run{opt: opt, out: out, dir: filepath.Join(dir, name), begun: time.Now(), tally: newTally(opt.points())}
 	r.files = filepath.Join(r.dir, "files")
 	if err := os.RemoveAll(r.dir); err != nil {
 		return nil, nil, err
@@ -63,7 +63,7 @@ func runOnce(ctx context.Context, opt options, out io.Writer) (*run, *verdict, e
 	if err := os.MkdirAll(r.files, 0o755); err != nil {
 		return nil, nil, err
 	}
-	kills := schedule.Make(opt.seed, opt.kills)
+	kills := schedule.Make(opt.seed, opt.kills, opt.points())
 	fmt.Fprintf(out, "seed %d, %d kills, schedule %s%s\n", opt.seed, len(kills), schedule.Hash(kills), mutantNote(opt.mutant))
 	bin := filepath.Join(dir, "bin"+opt.mutant)
 	if opt.race {
@@ -97,17 +97,17 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 	}
 	defer r.ctl.Close()
 	r.watch = newWatcher(groupName, r.files)
-	if r.broker, err = startBroker(r.dir, partitions, r.files, r.watch.committing); err != nil {
+	if r.broker, err = r.startBroker(ctx); err != nil {
 		return nil, err
 	}
-	defer r.broker.stop()
-	if err := r.watch.connect(r.broker.addr); err != nil {
+	defer r.broker.close()
+	if err := r.watch.connect(r.broker.addr()); err != nil {
 		return nil, err
 	}
 	if err := r.startHost(bin, socket); err != nil {
 		return nil, err
 	}
-	defer func() { r.hosts.now().kill() }()
+	defer r.hosts.killAll()
 
 	background, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -118,21 +118,29 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 }
 
 func (r *run) startHost(bin, socket string) error {
-	file, err := writePipeline(r.dir, r.broker.addr, r.files, r.opt.granularity)
+	file, err := writePipeline(r.dir, r.broker.addr(), r.files, r.opt.granularity)
 	if err != nil {
 		return err
 	}
-	if r.hosts, err = newHosts(bin, r.dir, file, socket); err != nil {
+	if r.hosts, err = newHosts(bin, r.dir, file, socket, r.opt.hosts); err != nil {
 		return err
 	}
-	return r.hosts.start()
+	return r.hosts.startAll()
+}
+
+// startBroker starts the broker that the run is about.
+func (r *run) startBroker(ctx context.Context) (broker, error) {
+	if r.opt.broker == "kafka" {
+		return startKafka(ctx, r.dir)
+	}
+	return startFake(r.dir, partitions, r.files, r.watch.committing)
 }
 
 // underLoad produces while it kills, and judges when both are over.
 func (r *run) underLoad(ctx context.Context, kills []schedule.Kill) (*verdict, error) {
 	var err error
 	r.prod, err = produce.New(produce.Config{
-		Brokers: []string{r.broker.addr}, Topic: topicName, Partitions: partitions,
+		Brokers: []string{r.broker.addr()}, Topic: topicName, Partitions: partitions,
 		Seed: r.opt.seed, PerSecond: r.opt.perSecond, LargeAfter: []time.Duration{3 * time.Second, 15 * time.Second},
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 // tally counts what was killed where.
 type tally struct {
+	points    []schedule.Point
 	kills     int
 	at        map[schedule.Point]int
 	elsewhere map[schedule.Point]int
@@ -22,8 +23,8 @@ type tally struct {
 	pauses    []time.Duration // from a kill until commits moved on
 }
 
-func newTally() *tally {
-	return &tally{at: map[schedule.Point]int{}, elsewhere: map[schedule.Point]int{}}
+func newTally(points []schedule.Point) *tally {
+	return &tally{points: points, at: map[schedule.Point]int{}, elsewhere: map[schedule.Point]int{}}
 }
 
 func (t *tally) add(k schedule.Kill, exact bool) {
@@ -43,7 +44,7 @@ func (t *tally) recovered(d time.Duration) { t.pauses = append(t.pauses, d) }
 // print writes the histogram, a line a point, a mark a kill.
 func (t *tally) print(w io.Writer) {
 	fmt.Fprintln(w, "kills by role and point (# at the point, ? elsewhere: the point was not reached in time)")
-	for _, p := range schedule.Points() {
+	for _, p := range t.points {
 		fmt.Fprintf(w, "  %-7s %-10s %3d  %s%s\n", p.Role, p.Name, t.at[p]+t.elsewhere[p],
 			strings.Repeat("#", t.at[p]), strings.Repeat("?", t.elsewhere[p]))
 	}

@@ -16,6 +16,9 @@ import (
 // sampleEvery is how often committed offsets and files are compared.
 const sampleEvery = 20 * time.Millisecond
 
+// sampleWithin bounds a sample while the broker is away.
+const sampleWithin = 2 * time.Second
+
 // watcher samples committed offsets and visible files while the run goes on.
 // Its methods may be called from any goroutine.
 type watcher struct {
@@ -73,7 +76,9 @@ func (w *watcher) run(ctx context.Context) {
 // between only helps the product.
 func (w *watcher) sample(ctx context.Context) {
 	committed := map[int32]int64{}
-	offsets, err := w.adm.FetchOffsets(ctx, w.group)
+	fetch, cancel := context.WithTimeout(ctx, sampleWithin)
+	offsets, err := w.adm.FetchOffsets(fetch, w.group)
+	cancel()
 	if err != nil {
 		offsets = nil // the group does not exist yet, or the run is over
 	}

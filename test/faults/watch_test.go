@@ -64,16 +64,16 @@ func watched(t *testing.T) (*watcher, *kadm.Client, context.Context) {
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	w := newWatcher(groupName, dir)
-	b, err := startBroker(t.TempDir(), 1, dir, w.committing)
+	b, err := startFake(t.TempDir(), 1, dir, w.committing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.stop)
-	if err := w.connect(b.addr); err != nil {
+	t.Cleanup(b.close)
+	if err := w.connect(b.addr()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.kcl.Close)
-	c, err := kgo.NewClient(kgo.SeedBrokers(b.addr))
+	c, err := kgo.NewClient(kgo.SeedBrokers(b.addr()))
 	if err != nil {
 		t.Fatal(err)
 	}

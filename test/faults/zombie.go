@@ -21,7 +21,7 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	k.hosts.note("process %d goes to sleep", old.pid)
 	old.signal(syscall.SIGSTOP)
 	signalAll(plugins, syscall.SIGSTOP)
-	at, _ := k.watch.position()
+	at := k.watch.frontier()
 	err := k.hosts.start()
 	if err == nil {
 		err = k.progress(ctx, at, "a second host took over")
@@ -41,7 +41,7 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	if err != nil {
 		return err
 	}
-	at, _ = k.watch.position()
+	at = k.watch.frontier()
 	return k.progress(ctx, at, "the sleeper's end")
 }
 
@@ -54,7 +54,7 @@ func (k *killer) beside(ctx context.Context, old *hostProcess) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	at, _ := k.watch.position()
+	at := k.watch.frontier()
 	return k.progress(ctx, at, "the sleeper woke")
 }
 

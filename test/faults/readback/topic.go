@@ -4,7 +4,9 @@ package readback
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -78,13 +80,44 @@ func describe(ctx context.Context, brokers []string, topic string) (verify.Topic
 		return id, nil, fmt.Errorf("describe topic %s: %w", topic, err)
 	}
 	id.Cluster, id.Incarnation = md.Cluster, uuid(md.Topics[topic].ID)
-	listed, err := adm.ListCommittedOffsets(ctx, topic)
-	if err != nil {
-		return id, nil, fmt.Errorf("list ends of %s: %w", topic, err)
+	ends, err := settled(ctx, adm, topic)
+	return id, ends, err
+}
+
+// settleEvery is how often settled asks again.
+const settleEvery = 50 * time.Millisecond
+
+// settled returns the partitions' ends once no transaction is open: a broker
+// tells a producer that its transaction has ended before the markers stand in
+// the partitions.
+func settled(ctx context.Context, adm *kadm.Client, topic string) (map[int32]int64, error) {
+	for {
+		stable, err := adm.ListCommittedOffsets(ctx, topic)
+		if err == nil {
+			err = stable.Error()
+		}
+		last, err2 := adm.ListEndOffsets(ctx, topic)
+		if err2 == nil {
+			err2 = last.Error()
+		}
+		if err := errors.Join(err, err2); err != nil {
+			return nil, fmt.Errorf("list ends of %s: %w", topic, err)
+		}
+		ends, open := map[int32]int64{}, false
+		last.Each(func(o kadm.ListedOffset) {
+			ends[o.Partition] = o.Offset
+			s, _ := stable.Lookup(topic, o.Partition)
+			open = open || s.Offset != o.Offset
+		})
+		if !open {
+			return ends, nil
+		}
+		select {
+		case <-time.After(settleEvery):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("list ends of %s: a transaction is still open: %w", topic, ctx.Err())
+		}
 	}
-	ends := map[int32]int64{}
-	listed.Each(func(o kadm.ListedOffset) { ends[o.Partition] = o.Offset })
-	return id, ends, listed.Error()
 }
 
 func record(r *kgo.Record) verify.Record {

@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// Role is one of the three kinds of process.
+// Role is one of the three kinds of process, or a server beside them.
 type Role string
 
 const (
 	Host   Role = "host"
 	Source Role = "source"
 	Sink   Role = "sink"
+	Broker Role = "broker"
 )
 
 // Point is a named moment in a process of a role.
@@ -57,6 +58,13 @@ func Points() []Point {
 	}
 }
 
+// BrokerPoints are the ways in which a real broker goes away: it is killed, or
+// it is stopped in good order, and started again on the same data. The moment
+// is random: it has no points of ours.
+func BrokerPoints() []Point {
+	return []Point{{Broker, "kill", 1, ""}, {Broker, "stop", 1, ""}}
+}
+
 // Kill is one entry of a schedule: the process of Point.Role dies at the
 // Hits'th time that it comes to the point, together with Also.
 type Kill struct {
@@ -80,12 +88,11 @@ func (k Kill) String() string {
 // pairEvery is how often a kill takes a second process with it.
 const pairEvery = 8
 
-// Make returns the first n kills of a seed. Kills are drawn evenly: every
-// point comes once before any comes again. A longer schedule begins with the
-// shorter one of the same seed.
-func Make(seed uint64, n int) []Kill {
+// Make returns the first n kills of a seed at points. Kills are drawn evenly:
+// every point comes once before any comes again. A longer schedule begins with
+// the shorter one of the same seed.
+func Make(seed uint64, n int, points []Point) []Kill {
 	rng := rand.New(rand.NewPCG(seed, 0x747767))
-	points := Points()
 	kills := make([]Kill, 0, n)
 	for len(kills) < n {
 		round := rng.Perm(len(points))
@@ -103,7 +110,7 @@ func Make(seed uint64, n int) []Kill {
 	return kills
 }
 
-// other draws a role that is not r.
+// other draws a process's role that is not r.
 func other(rng *rand.Rand, r Role) Role {
 	rest := []Role{Host, Source, Sink}
 	for i, x := range rest {

@@ -3,14 +3,14 @@ package schedule
 import "testing"
 
 func TestSameSeedSameSchedule(t *testing.T) {
-	a, b := Make(7, 100), Make(7, 100)
+	a, b := Make(7, 100, Points()), Make(7, 100, Points())
 	if Hash(a) != Hash(b) {
 		t.Fatal("one seed gave two schedules")
 	}
-	if Hash(a) == Hash(Make(8, 100)) {
+	if Hash(a) == Hash(Make(8, 100, Points())) {
 		t.Fatal("two seeds gave one schedule")
 	}
-	for i, k := range Make(7, 10) {
+	for i, k := range Make(7, 10, Points()) {
 		if k != a[i] {
 			t.Fatalf("kill %d depends on the length: %v, %v", i+1, k, a[i])
 		}
@@ -21,7 +21,7 @@ func TestSameSeedSameSchedule(t *testing.T) {
 // on another machine, and a change of the schedule is a decision.
 func TestScheduleOfSeedSevenIsPinned(t *testing.T) {
 	const want = "40499db7695bf337"
-	if got := Hash(Make(7, 100)); got != want {
+	if got := Hash(Make(7, 100, Points())); got != want {
 		t.Errorf("hash of seed 7 is %s, was %s", got, want)
 	}
 }
@@ -29,7 +29,7 @@ func TestScheduleOfSeedSevenIsPinned(t *testing.T) {
 func TestKillsAreSpreadEvenlyOverAllPoints(t *testing.T) {
 	n := map[Point]int{}
 	pairs := 0
-	kills := Make(3, 100)
+	kills := Make(3, 100, Points())
 	for _, k := range kills {
 		n[k.Point]++
 		if k.Hits < 1 || k.Hits > k.Point.MaxHits {
