@@ -13,7 +13,7 @@ SINK   ?=
 HOSTS  ?=
 export ROWS RUNS ONLY PROFILE
 
-.PHONY: build run test faults bench generate fmt clean
+.PHONY: build run test faults bench model generate fmt clean
 
 build:
 	@mkdir -p bin
@@ -40,6 +40,13 @@ faults:
 bench:
 	@$(GO) run ./bench
 
+# Every order of events that two hosts and a few faults allow: docs/model.
+model:
+	@command -v spin >/dev/null && command -v gcc >/dev/null || { \
+	  root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo "$$@"; fi; }; \
+	  root apt-get update -qq && root apt-get install -y -qq --no-install-recommends spin gcc libc6-dev; }
+	@docs/model/core/run.sh fast
+
 generate:
 	$(GO) generate ./internal/twgpb
 
@@ -48,4 +55,4 @@ fmt:
 	@for f in examples/hcl/*.hcl; do $(GO) run ./cmd/twg fmt $$f || exit 1; done
 
 clean:
-	rm -rf bin out bench/out test/.cache
+	rm -rf bin out bench/out test/.cache docs/model/core/build

@@ -16,8 +16,22 @@ set_up_python() {
   root apt-get install -y -qq --no-install-recommends python3 python3-venv
 }
 
+# A real Kafka is a Java program that Maven fetches; a real PostgreSQL is the
+# distribution's.
+set_up_services() {
+  local missing=()
+  command -v java >/dev/null || missing+=(default-jre-headless)
+  command -v mvn >/dev/null || missing+=(maven)
+  command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+  [ ${#missing[@]} = 0 ] && return
+  step "${missing[*]}, by apt-get"
+  root apt-get update -qq
+  root apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
 command -v go >/dev/null || { echo "make test needs Go, https://go.dev/dl" >&2; exit 1; }
 set_up_python
+set_up_services
 mkdir -p test/.cache
 export TWG_TEST_CACHE=$PWD/test/.cache
 
@@ -30,6 +44,10 @@ make build
 
 step "Vet"
 go vet ./...
+go vet -tags services ./...
+
+step "Kafka, by mvn"
+go run ./test/services/cmd fetch
 
 # The fuzz targets' seeds run with the tests.
 step "Tests with the race detector: host, sdk, wire"
@@ -38,12 +56,19 @@ go test -race -timeout 10m ./host/... ./sdk/... ./internal/wire/...
 step "The other tests, pyarrow and DuckDB among them"
 go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/|$)')
 
+# One package after the other: each has a broker or a database of its own.
+step "Tests against a real Kafka and a real PostgreSQL"
+go test -tags services -p 1 -timeout 15m $(git grep -l '^//go:build services$' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+
 step "make run"
 make run | tee test/.cache/run.txt
 grep -qx 'delivered 1707 records' test/.cache/run.txt
 
 step "make faults, a short one"
 make faults KILLS=10 SEED="${SEED:-7}"
+
+step "make faults over a real Kafka, two hosts in one group"
+make faults KILLS=10 SEED="${SEED:-7}" BROKER=kafka HOSTS=2
 
 step "make faults must find builds with a flaw"
 make faults MUTANT=all SEED="${SEED:-7}"

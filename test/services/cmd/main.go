@@ -2,8 +2,10 @@
 //
 //	go run ./test/services/cmd postgres
 //	go run ./test/services/cmd kafka
+//	go run ./test/services/cmd fetch
 //
-// It prints one line, the DSN or the brokers' addresses, when the server is
+// The last only lets mvn fetch what a broker consists of, and prints where.
+// The others print one line, the DSN or the brokers' addresses, when the server is
 // ready, and ends it and removes its data on SIGINT or SIGTERM, with -stdin
 // also when its standard input ends. A script that sends signals should build
 // the program first: go run does not pass SIGTERM on.
@@ -18,6 +20,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/twg-io/twg/test/services/kafka"
 )
 
 // server is what was started.
@@ -36,8 +40,13 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) == 1 && args[0] == "fetch" {
+		dir, err := kafka.Artifacts(ctx)
+		fmt.Println(dir)
+		return err
+	}
 	if len(args) == 0 || starters[args[0]] == nil {
-		return errors.New("usage: go run ./test/services/cmd kafka|postgres [-stdin] [-h]")
+		return errors.New("usage: go run ./test/services/cmd kafka|postgres|fetch [-stdin] [-h]")
 	}
 	fs := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	stdin := fs.Bool("stdin", false, "end when the standard input ends")
