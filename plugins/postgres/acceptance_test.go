@@ -69,7 +69,7 @@ func run(dsn, statement string) error {
 }
 
 func touched(dsn string) bool {
-	return run(dsn, "create table orders_raw (); drop table orders_raw; create schema twg; drop schema twg") != nil
+	return run(dsn, "create table orders_raw (); drop table orders_raw; create schema _twg; drop schema _twg") != nil
 }
 
 // takeAway gives the table another name.

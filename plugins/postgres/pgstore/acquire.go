@@ -64,8 +64,8 @@ func (st *Store) acquire(ctx context.Context, conn *pgx.Conn, keep [16]byte, own
 	}
 }
 
-func idsOf(found map[sdk.Stream]stream) []int64 {
-	var ids []int64
+func idsOf(found map[sdk.Stream]stream) []streamID {
+	var ids []streamID
 	for _, s := range found {
 		ids = append(ids, s.id)
 	}
@@ -92,7 +92,7 @@ func (st *Store) bump(ctx context.Context, conn *pgx.Conn, owner string, streams
 			e.add(s.id, a.Epoch)
 			out = append(out, a)
 		}
-		_, err = tx.Exec(ctx, "update "+st.t.streams+" s set epoch = w.epoch, token = w.token, owner = $4 from unnest($1::bigint[], $2::bigint[], $3::uuid[]) w (id, epoch, token) where s.id = w.id",
+		_, err = tx.Exec(ctx, "update "+st.t.streams+" s set epoch = w.epoch, token = w.token, owner = $4 from unnest($1::uuid[], $2::bigint[], $3::uuid[]) w (id, epoch, token) where s.id = w.id",
 			e.ids, e.numbers, e.tokens, owner)
 		return err
 	})

@@ -20,7 +20,7 @@ const (
 // for those of session keep, and waits until they are gone: what they had under
 // way is then committed or rolled back. A cancel would not do, and a timeout
 // neither: while a backend waits for its client in a COPY, none of them fires.
-func (st *Store) evict(ctx context.Context, conn *pgx.Conn, keep [16]byte, ids []int64) error {
+func (st *Store) evict(ctx context.Context, conn *pgx.Conn, keep [16]byte, ids []streamID) error {
 	ctx, cancel := context.WithTimeout(ctx, evictWait)
 	defer cancel()
 	for {
@@ -75,7 +75,7 @@ func (st *Store) Claim(ctx context.Context, conn *pgx.Conn, session [16]byte, cl
 
 // fencedIDs are the streams that have an epoch. Without one nobody knows who
 // else may write, so nobody is ended.
-func fencedIDs(states map[Claim]*State) (ids []int64) {
+func fencedIDs(states map[Claim]*State) (ids []streamID) {
 	for _, s := range states {
 		if !s.Epoch.IsZero() {
 			ids = append(ids, s.id)
@@ -100,7 +100,7 @@ func (st *Store) register(ctx context.Context, tx pgx.Tx, session [16]byte, clai
 		return nil, nil, err
 	}
 	states, fenced := map[Claim]*State{}, map[Claim]string{}
-	var ids []int64
+	var ids []streamID
 	for _, c := range claims {
 		s, known := found[c.Stream]
 		if reason := fence(c.Stream, s, known, c.Epoch); reason != "" {
@@ -113,15 +113,15 @@ func (st *Store) register(ctx context.Context, tx pgx.Tx, session [16]byte, clai
 	_, err = tx.Exec(ctx, st.t.expand(`with gone as (delete from {backends} where ctid in (select b.ctid from {backends} b
 			where not exists (select from pg_stat_activity a where a.pid = b.pid and coalesce(a.backend_start, b.started) = b.started) for update skip locked))
 		insert into {backends} (pid, started, session, stream) select pg_backend_pid(), a.backend_start, $1, s
-			from pg_stat_activity a, unnest($2::bigint[]) s where a.pid = pg_backend_pid()
+			from pg_stat_activity a, unnest($2::uuid[]) s where a.pid = pg_backend_pid()
 		on conflict (stream, pid, started) do update set session = excluded.session`), session, ids)
 	return states, fenced, err
 }
 
 // Reload reads what is held of each stream again.
 func (st *Store) Reload(ctx context.Context, conn *pgx.Conn, states map[Claim]*State) error {
-	byID := map[int64]*State{}
-	var ids []int64
+	byID := map[streamID]*State{}
+	var ids []streamID
 	for _, s := range states {
 		fresh := State{Stream: s.Stream, Epoch: s.Epoch, id: s.id}
 		*s = fresh

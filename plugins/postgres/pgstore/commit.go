@@ -1,16 +1,15 @@
 package pgstore
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"errors"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -19,6 +18,8 @@ import (
 const (
 	wordFenced = "twg: fenced"
 	wordMoved  = "twg: coverage moved"
+	// wordReplaced: the table has other files than when it was opened.
+	wordReplaced = "twg: table replaced"
 )
 
 // ErrFenced: an epoch is not its stream's current one. ErrMoved: the coverage
@@ -26,13 +27,15 @@ const (
 var (
 	ErrFenced = errors.New("an epoch is no longer current")
 	ErrMoved  = errors.New("the coverage is not what it was when it was read")
+
+	errReplaced = errors.New("the table was truncated, rewritten or replaced since the session began; it has to be checked again")
 )
 
 // Commit brings changes into the open transaction, checks the epochs of all of
 // them, last, and commits, in one round trip. With an error the transaction is
 // still open, unless the connection is gone.
 func (st *Store) Commit(ctx context.Context, conn *pgx.Conn, changes []*Change) error {
-	slices.SortFunc(changes, func(a, b *Change) int { return cmp.Compare(a.State.id, b.State.id) })
+	slices.SortFunc(changes, func(a, b *Change) int { return bytes.Compare(a.State.id[:], b.State.id[:]) })
 	b := &pgx.Batch{}
 	for _, c := range changes {
 		c.plan()
@@ -76,6 +79,8 @@ func (st *Store) explain(err error) error {
 		return ErrFenced
 	case pg.Code == "22P02" && strings.Contains(pg.Message, wordMoved):
 		return ErrMoved
+	case pg.Code == "22P02" && strings.Contains(pg.Message, wordReplaced):
+		return errReplaced
 	case pg.Code == "23505" && pg.TableName == "coverage" && strings.Contains(st.t.coverage, pgx.Identifier{pg.SchemaName, pg.TableName}.Sanitize()):
 		return ErrMoved
 	}
@@ -103,7 +108,7 @@ func (st *Store) queue(b *pgx.Batch, c *Change) {
 // or the commit see what it has issued.
 func (st *Store) queueCheck(b *pgx.Batch, changes []*Change) {
 	var e epochs
-	var covered []int64
+	var covered []streamID
 	var from, next []int64
 	for _, c := range changes {
 		e.add(c.State.id, c.State.Epoch)
@@ -113,18 +118,20 @@ func (st *Store) queueCheck(b *pgx.Batch, changes []*Change) {
 	}
 	b.Queue(st.t.expand(`with locked as materialized (select id, epoch, token from {streams} where id = any($1) order by id for share)
 		select (case
-			when (select count(*) from locked join unnest($1::bigint[], $2::bigint[], $3::uuid[]) w (id, epoch, token) using (id, epoch, token)) <> cardinality($1) then '`+wordFenced+`'
-			when (select count(*) from {coverage} c join unnest($4::bigint[], $5::bigint[], $6::bigint[]) w (stream, from_position, next_position) using (stream, from_position, next_position)
+			when (select count(*) from locked join unnest($1::uuid[], $2::bigint[], $3::uuid[]) w (id, epoch, token) using (id, epoch, token)) <> cardinality($1) then '`+wordFenced+`'
+			when (select count(*) from {coverage} c join unnest($4::uuid[], $5::bigint[], $6::bigint[]) w (stream, from_position, next_position) using (stream, from_position, next_position)
 				where c.lane = 'raw' and c.reason = '') <> cardinality($4) then '`+wordMoved+`'
-			else '1' end)::integer`), e.ids, e.numbers, e.tokens, covered, from, next)
+			when pg_relation_filenode($7::oid::regclass)::bigint is distinct from nullif($8::bigint, 0) then '`+wordReplaced+`'
+			else '1' end)::integer`), e.ids, e.numbers, e.tokens, covered, from, next, st.table.OID, st.table.File)
 }
 
 // epochs are epochs as arrays.
 type epochs struct {
-	ids, numbers []int64
-	tokens       [][16]byte
+	ids     []streamID
+	numbers []int64
+	tokens  [][16]byte
 }
 
-func (e *epochs) add(id int64, epoch sdk.Epoch) {
+func (e *epochs) add(id streamID, epoch sdk.Epoch) {
 	e.ids, e.numbers, e.tokens = append(e.ids, id), append(e.numbers, int64(epoch.Number)), append(e.tokens, epoch.Token)
 }

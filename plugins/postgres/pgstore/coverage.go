@@ -12,7 +12,7 @@ import (
 
 // interval is a row of the coverage table.
 type interval struct {
-	stream int64
+	stream streamID
 	reason string
 	coverage.Interval
 }
@@ -35,7 +35,7 @@ func (i interval) addTo(set *coverage.Set) {
 }
 
 // rows reads what is stored of streams, by id.
-func (st *Store) rows(ctx context.Context, q querier, lane string, ids []int64) (out []interval, err error) {
+func (st *Store) rows(ctx context.Context, q querier, lane string, ids []streamID) (out []interval, err error) {
 	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position from "+st.t.coverage+
 		" where stream = any($1) and lane = $2 order by stream, reason, from_position", ids, lane)
 	if err != nil {
@@ -50,8 +50,8 @@ func (st *Store) rows(ctx context.Context, q querier, lane string, ids []int64) 
 }
 
 // read reads the coverage of streams, by id.
-func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[int64]*coverage.Set, error) {
-	var ids []int64
+func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[streamID]*coverage.Set, error) {
+	var ids []streamID
 	for _, s := range found {
 		ids = append(ids, s.id)
 	}
@@ -59,7 +59,7 @@ func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk
 	if err != nil {
 		return nil, err
 	}
-	out := map[int64]*coverage.Set{}
+	out := map[streamID]*coverage.Set{}
 	for _, i := range rows {
 		if out[i.stream] == nil {
 			out[i.stream] = &coverage.Set{}

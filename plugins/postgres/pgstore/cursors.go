@@ -66,7 +66,7 @@ func (st *Store) Cursors(ctx context.Context, conn *pgx.Conn, streams []sdk.Stre
 	return out, nil
 }
 
-func (st *Store) cursor(ctx context.Context, q querier, k sdk.Stream, id int64, set *coverage.Set) (sdk.Cursor, bool, error) {
+func (st *Store) cursor(ctx context.Context, q querier, k sdk.Stream, id streamID, set *coverage.Set) (sdk.Cursor, bool, error) {
 	frontier := int64(0)
 	if set != nil {
 		frontier = set.FirstHole()

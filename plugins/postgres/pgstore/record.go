@@ -58,7 +58,7 @@ func (st *Store) record(ctx context.Context, tx pgx.Tx, lane string, records []s
 }
 
 // queueRecord adds rows; they are joined by whoever writes the stream next.
-func (st *Store) queueRecord(b *pgx.Batch, lane string, id int64, set *coverage.Set, r sdk.CoverageRecord) {
+func (st *Store) queueRecord(b *pgx.Batch, lane string, id streamID, set *coverage.Set, r sdk.CoverageRecord) {
 	insert := func(i coverage.Interval, reason string) {
 		// The same interval can have been recorded by a transaction that this
 		// one did not see.

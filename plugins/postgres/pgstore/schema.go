@@ -15,11 +15,11 @@ import (
 const layout = 1
 
 // tables are the names, quoted.
-type tables struct{ schema, layout, streams, coverage, cursors, backends string }
+type tables struct{ schema, layout, targets, streams, coverage, cursors, backends string }
 
 func newTables(schema string) tables {
 	in := func(table string) string { return pgx.Identifier{schema, table}.Sanitize() }
-	return tables{pgx.Identifier{schema}.Sanitize(), in("layout"), in("streams"), in("coverage"), in("cursors"), in("backends")}
+	return tables{pgx.Identifier{schema}.Sanitize(), in("layout"), in("targets"), in("streams"), in("coverage"), in("cursors"), in("backends")}
 }
 
 // The tables. Rows of streams and coverage are updated with every transaction,
@@ -29,8 +29,13 @@ func newTables(schema string) tables {
 const schemaSQL = `
 create schema if not exists {schema};
 create table if not exists {layout} (version integer not null);
+create table if not exists {targets} (
+	target text primary key,
+	table_oid oid not null,
+	file bigint not null
+);
 create table if not exists {streams} (
-	id bigint generated always as identity primary key,
+	id uuid primary key default gen_random_uuid(),
 	target text not null,
 	cluster text not null,
 	topic text not null,
@@ -42,7 +47,7 @@ create table if not exists {streams} (
 	unique (target, cluster, topic, incarnation, partition)
 ) with (fillfactor = 50);
 create table if not exists {coverage} (
-	stream bigint not null,
+	stream uuid not null,
 	lane text not null,
 	reason text not null,
 	from_position bigint not null check (from_position >= 0),
@@ -51,7 +56,7 @@ create table if not exists {coverage} (
 ) with (fillfactor = 50);
 comment on column {coverage}.reason is 'empty: held; else the positions will never be delivered, and why';
 create table if not exists {cursors} (
-	stream bigint not null,
+	stream uuid not null,
 	position bigint not null,
 	token bytea not null,
 	primary key (stream, position)
@@ -60,14 +65,14 @@ create unlogged table if not exists {backends} (
 	pid integer not null,
 	started timestamptz not null,
 	session uuid not null,
-	stream bigint not null,
+	stream uuid not null,
 	primary key (stream, pid, started)
 );
 insert into {layout} select 1 where not exists (select from {layout});
 `
 
 func (t tables) expand(sql string) string {
-	return strings.NewReplacer("{schema}", t.schema, "{layout}", t.layout, "{streams}", t.streams,
+	return strings.NewReplacer("{schema}", t.schema, "{layout}", t.layout, "{targets}", t.targets, "{streams}", t.streams,
 		"{coverage}", t.coverage, "{cursors}", t.cursors, "{backends}", t.backends).Replace(sql)
 }
 
@@ -98,6 +103,9 @@ func (st *Store) Open(ctx context.Context, conn *pgx.Conn) error {
 	if err == nil {
 		err = st.check(ctx, conn)
 	}
+	if err == nil {
+		err = inTx(ctx, conn, func(tx pgx.Tx) error { return st.checkTarget(ctx, tx) })
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
@@ -108,7 +116,7 @@ func (st *Store) Open(ctx context.Context, conn *pgx.Conn) error {
 // can work with those that were made for it.
 func (st *Store) there(ctx context.Context, q querier) (all bool, err error) {
 	err = q.QueryRow(ctx, "select bool_and(to_regclass(x) is not null) from unnest($1::text[]) x",
-		[]string{st.t.layout, st.t.streams, st.t.coverage, st.t.cursors, st.t.backends}).Scan(&all)
+		[]string{st.t.layout, st.t.targets, st.t.streams, st.t.coverage, st.t.cursors, st.t.backends}).Scan(&all)
 	return all, err
 }
 
@@ -116,7 +124,7 @@ func (st *Store) check(ctx context.Context, q querier) error {
 	var version int
 	var logged bool
 	err := q.QueryRow(ctx, "select (select max(version) from "+st.t.layout+"), (select bool_and(relpersistence = 'p') from pg_class where oid = any($1::text[]::regclass[]))",
-		[]string{st.t.streams, st.t.coverage, st.t.cursors}).Scan(&version, &logged)
+		[]string{st.t.targets, st.t.streams, st.t.coverage, st.t.cursors}).Scan(&version, &logged)
 	switch {
 	case err != nil:
 		return err

@@ -14,7 +14,7 @@ type State struct {
 	Stream sdk.Stream
 	Epoch  sdk.Epoch
 
-	id   int64
+	id   streamID
 	held []coverage.Interval // as they are stored
 	set  coverage.Set
 }

@@ -19,16 +19,34 @@ import (
 
 // Store is the tables in one schema, for one raw table.
 type Store struct {
-	target string // schema.table of the raw table
+	target string // the raw table's name
+	table  Target
 	t      tables
 }
 
-// New returns the store in schema for the raw table target.
-func New(schema, target string) *Store { return &Store{target, newTables(schema)} }
+// Target is the raw table that coverage is about.
+type Target struct {
+	Name string // schema.table
+	SQL  string // the same, quoted
+	OID  uint32
+	// File is its pg_relation_filenode, which changes when it is truncated or
+	// rewritten. 0: it has none, being partitioned.
+	File int64
+}
+
+// New returns the store in schema for a raw table.
+func New(schema string, table Target) *Store {
+	return &Store{table.Name, table, newTables(schema)}
+}
+
+// streamID is a stream's key. It is random: were it counted, then streams that
+// are entered anew, after their table was emptied, would get the coverage of
+// others.
+type streamID = [16]byte
 
 // stream is a stream's row.
 type stream struct {
-	id    int64
+	id    streamID
 	epoch sdk.Epoch
 	owner string
 }

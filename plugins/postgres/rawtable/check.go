@@ -19,10 +19,10 @@ var types = map[string]string{
 // describe checks a table: it is a permanent one, with the raw columns, and
 // with a key on the record id that on conflict can use.
 func describe(ctx context.Context, conn *pgx.Conn, oid uint32) (*Table, error) {
-	t := &Table{name: make(pgx.Identifier, 2)}
+	t := &Table{OID: oid, name: make(pgx.Identifier, 2)}
 	var kind, persistence string
-	err := conn.QueryRow(ctx, "select n.nspname, c.relname, c.relkind::text, c.relpersistence::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1", oid).
-		Scan(&t.name[0], &t.name[1], &kind, &persistence)
+	err := conn.QueryRow(ctx, "select n.nspname, c.relname, c.relkind::text, c.relpersistence::text, coalesce(pg_relation_filenode(c.oid)::bigint, 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1", oid).
+		Scan(&t.name[0], &t.name[1], &kind, &persistence, &t.File)
 	if err != nil {
 		return nil, err
 	}

@@ -16,12 +16,20 @@ import (
 
 // Table is a table that was found to be usable.
 type Table struct {
+	// OID and File say which table it is, and which files it has: File is its
+	// pg_relation_filenode; 0 for a partitioned table, which has none.
+	OID  uint32
+	File int64
+
 	name pgx.Identifier // schema and table
 	sql  string         // the same, quoted
 }
 
 // Name is schema.table, as the store keeps it.
 func (t *Table) Name() string { return strings.Join(t.name, ".") }
+
+// SQL is the same, quoted.
+func (t *Table) SQL() string { return t.sql }
 
 // ParseName splits "schema.table" or "table". Parts are as they are in the
 // database: nothing is folded, nothing is quoted. A table whose name has a dot

@@ -219,7 +219,52 @@ func TestRowsLeftOutThatAreNotHeld(t *testing.T) {
 	if kinds(out) != "fenced retryable" || !strings.Contains(out[0].Reason, "position 0 was left out") {
 		t.Errorf("%+v", out)
 	}
-	if n := r.number("select count(*) from twg.coverage"); n != 0 {
+	if n := r.number("select count(*) from _twg.coverage"); n != 0 {
 		t.Errorf("%d intervals are claimed", n)
+	}
+}
+
+// A table that was emptied or replaced does not hold what coverage says.
+func TestATableThatWasEmptied(t *testing.T) {
+	for name, c := range map[string]struct {
+		sql  []string
+		live bool   // the session goes on
+		want string // empty: it goes on
+	}{
+		"truncated":             {[]string{"truncate raw"}, false, "is empty"},
+		"truncated meanwhile":   {[]string{"truncate raw"}, true, "is empty"},
+		"dropped":               {[]string{"drop table raw"}, false, "is empty"},
+		"another":               {[]string{"create table other (like raw including all)", "insert into other select * from raw where position < 5", "drop table raw", "alter table other rename to raw"}, false, "is another table"},
+		"another, but accepted": {[]string{"create table other (like raw including all)", "insert into other select * from raw", "drop table raw", "alter table other rename to raw", "delete from _twg.targets"}, false, ""},
+		"rewritten":             {[]string{"vacuum full raw"}, false, ""},
+		"rewritten meanwhile":   {[]string{"vacuum full raw"}, true, ""},
+		"to be read again":      {[]string{"truncate raw", "delete from _twg.coverage"}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, shared)
+			s := r.sink()
+			e := r.acquire(s, "one", streamA)[0]
+			ses := r.open(s)
+			ses.deliver(span(t, e, 0, 10))
+			r.exec(c.sql...)
+			if c.live {
+				ses.send(span(t, e, 10, 20))
+				if err := ses.failure(); sdk.KindOf(err) != sdk.KindRetryable {
+					t.Errorf("the session that was open: %v", err)
+				}
+			}
+			ses, err := r.tryOpen(r.sink())
+			if c.want != "" {
+				if sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("%v, want a fatal error with %q", err, c.want)
+				}
+				return
+			}
+			r.fatal(err)
+			ses.deliver(span(t, e, 0, 20))
+			if r.rows() != 20 || r.held(s, streamA) != held(0, 20) {
+				t.Errorf("%d rows, held %s", r.rows(), r.held(s, streamA))
+			}
+		})
 	}
 }

@@ -112,7 +112,7 @@ func TestCoverageThatWasDeleted(t *testing.T) {
 	ses := r.open(s)
 	ses.deliver(span(t, e, 0, 1000))
 	ses.abort()
-	r.exec("drop schema twg cascade")
+	r.exec("drop schema _twg cascade")
 	s = r.sink()
 	e = r.acquire(s, "one", streamA)[0]
 	if got := r.held(s, streamA); got != held() {

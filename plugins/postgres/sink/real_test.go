@@ -26,7 +26,7 @@ func TestOverlapIsDroppedByPosition(t *testing.T) {
 	if r.rows() != 30 || r.held(s, streamA) != held(0, 30) {
 		t.Errorf("%d rows, held %s", r.rows(), r.held(s, streamA))
 	}
-	if n := r.number("select count(*) from twg.coverage"); n != 1 {
+	if n := r.number("select count(*) from _twg.coverage"); n != 1 {
 		t.Errorf("%d coverage rows, want 1: they are joined", n)
 	}
 }
@@ -125,7 +125,7 @@ func TestRefusedTables(t *testing.T) {
 func TestUnloggedStoreIsRefused(t *testing.T) {
 	r := newRig(t, shared)
 	r.acquire(r.sink(), "one", streamA)
-	r.exec("alter table twg.coverage set unlogged")
+	r.exec("alter table _twg.coverage set unlogged")
 	if _, err := r.tryOpen(r.sink()); sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "unlogged") {
 		t.Errorf("%v, want it refused", err)
 	}

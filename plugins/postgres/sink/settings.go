@@ -14,7 +14,7 @@ type Settings struct {
 	DSN              string        `twg:"dsn,required,sensitive" doc:"where the database is: a URL, or key=value pairs" validate:"min=1"`
 	Table            string        `twg:"table,required" doc:"table that gets the rows, or schema.table; written as it is stored, without quotes" validate:"min=1"`
 	CreateTable      bool          `twg:"create_table" default:"true" doc:"make the table if it is missing"`
-	StoreSchema      string        `twg:"store_schema" default:"twg" doc:"schema of the tables for coverage, cursors and epochs; made if it is missing" validate:"min=1,max=63"`
+	StoreSchema      string        `twg:"store_schema" default:"_twg" doc:"schema of the tables for coverage, cursors and epochs; made if it is missing" validate:"min=1,max=63"`
 	Connections      int           `twg:"connections" default:"1" doc:"connections that write at the same time; a stream keeps to one" validate:"min=1,max=64"`
 	MaxTxRows        int           `twg:"max_tx_rows" default:"10000" doc:"batches that wait are joined into one transaction up to this number of rows" validate:"min=1"`
 	MaxTxBytes       sdk.ByteSize  `twg:"max_tx_bytes" default:"8MiB" doc:"and up to this size of their frames" validate:"min=1KiB"`

@@ -90,7 +90,7 @@ func (c *config) prepare(ctx context.Context, o *opened) (err error) {
 	if err != nil {
 		return err
 	}
-	o.store = pgstore.New(c.set.StoreSchema, o.table.Name())
+	o.store = pgstore.New(c.set.StoreSchema, pgstore.Target{Name: o.table.Name(), SQL: o.table.SQL(), OID: o.table.OID, File: o.table.File})
 	return o.store.Open(ctx, o.conn)
 }
 
