@@ -17,6 +17,14 @@ func (p *Producer) Real() []verify.Place {
 	return append([]verify.Place(nil), p.real...)
 }
 
+// Unsure counts the records of transactions of which it is not known whether
+// they were committed: the broker went away when they were.
+func (p *Producer) Unsure() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unsure
+}
+
 // Counts says how many records stand, were aborted, and are large.
 func (p *Producer) Counts() (real, aborted, large int) {
 	p.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -44,15 +45,40 @@ func (p *Producer) transaction(ctx context.Context, from, next int64, commit boo
 		p.fail(fmt.Errorf("flush transaction: %w", err))
 		return
 	}
-	if err := p.txn.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
+	sure, err := p.end(ctx, commit)
+	if err != nil {
 		p.fail(fmt.Errorf("end transaction: %w", err))
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if commit {
+	switch {
+	case !sure:
+		p.unsure += len(places)
+	case commit:
 		p.real = append(p.real, places...)
-	} else {
+	default:
 		p.aborted += len(places)
 	}
+}
+
+const (
+	// endWithin bounds the end of a transaction while the broker is away.
+	endWithin = 60 * time.Second
+	endEvery  = 200 * time.Millisecond
+)
+
+// end ends the transaction. If the broker goes away meanwhile, a commit may
+// have been carried out or not: the driver then wants an abort, which ends
+// whatever is still open. sure: it is known how the transaction ended.
+func (p *Producer) end(ctx context.Context, commit bool) (sure bool, err error) {
+	deadline := time.Now().Add(endWithin)
+	if err = p.txn.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err == nil {
+		return true, nil
+	}
+	for err != nil && time.Now().Before(deadline) {
+		time.Sleep(endEvery)
+		err = p.txn.EndTransaction(ctx, kgo.TryAbort)
+	}
+	return !commit, err
 }

@@ -38,6 +38,7 @@ type Producer struct {
 	mu      sync.Mutex
 	real    []verify.Place
 	aborted int
+	unsure  int
 	large   int
 	err     error
 }
