@@ -118,11 +118,11 @@ func (st *Store) queueCheck(b *pgx.Batch, changes []*Change) {
 	}
 	b.Queue(st.t.expand(`with locked as materialized (select id, epoch, token from {streams} where id = any($1) order by id for share)
 		select (case
-			when (select count(*) from locked join unnest($1::uuid[], $2::bigint[], $3::uuid[]) w (id, epoch, token) using (id, epoch, token)) <> cardinality($1) then '`+wordFenced+`'
+			when $9::boolean and (select count(*) from locked join unnest($1::uuid[], $2::bigint[], $3::uuid[]) w (id, epoch, token) using (id, epoch, token)) <> cardinality($1) then '`+wordFenced+`'
 			when (select count(*) from {coverage} c join unnest($4::uuid[], $5::bigint[], $6::bigint[]) w (stream, from_position, next_position) using (stream, from_position, next_position)
 				where c.lane = 'raw' and c.reason = '') <> cardinality($4) then '`+wordMoved+`'
 			when pg_relation_filenode($7::oid::regclass)::bigint is distinct from nullif($8::bigint, 0) then '`+wordReplaced+`'
-			else '1' end)::integer`), e.ids, e.numbers, e.tokens, covered, from, next, st.table.OID, st.table.File)
+			else '1' end)::integer`), e.ids, e.numbers, e.tokens, covered, from, next, st.table.OID, st.table.File, useEpoch)
 }
 
 // epochs are epochs as arrays.

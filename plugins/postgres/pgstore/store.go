@@ -125,7 +125,7 @@ func distinct(streams []sdk.Stream) []sdk.Stream {
 // fence says why epoch e is not the one of a stream's row; empty: it is.
 func fence(k sdk.Stream, s stream, known bool, e sdk.Epoch) string {
 	switch {
-	case s.epoch == e:
+	case s.epoch == e, !useEpoch:
 		return ""
 	case e.IsZero():
 		return fmt.Sprintf("%s was acquired by %q (epoch %d) and the write has no epoch", k, s.owner, s.epoch.Number)

@@ -30,8 +30,10 @@ func TestCutConnections(t *testing.T) {
 			if err := ses.failure(); sdk.KindOf(err) != sdk.KindRetryable {
 				t.Errorf("%v", err)
 			}
-			if p.cuts != 1 || len(ses.outcomes[2]) != 0 {
-				t.Errorf("%d cuts, outcomes %v", p.cuts, ses.outcomes[2])
+			var cuts int
+			p.set(func() { cuts = p.cuts })
+			if out := ses.said(2); cuts != 1 || len(out) != 0 {
+				t.Errorf("%d cuts, outcomes %v", cuts, out)
 			}
 			eventually(t, "the cut transaction has ended", func() bool { return direct.rows() == c.rows })
 			ses = r.open(s)

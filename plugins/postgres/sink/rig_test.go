@@ -245,6 +245,13 @@ func (s *session) answer(seq uint64, n int) []sdk.Outcome {
 	return s.outcomes[seq]
 }
 
+// said is what was answered so far.
+func (s *session) said(seq uint64) []sdk.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outcomes[seq]
+}
+
 func (s *session) failure() error {
 	s.t.Helper()
 	if !s.until(func() bool { return s.failed != nil }) {
