@@ -28,6 +28,7 @@ type options struct {
 	sleepers      int
 	freeze        int
 	broker        string
+	protocol      string
 	hosts         int
 	sink          string
 }
@@ -46,6 +47,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.sleepers, "sleepers", 20, "after how many kills a host is put to sleep, replaced and woken; 0: never")
 	fs.IntVar(&o.freeze, "freeze", 0, "after how many kills a plugin is stopped for good and must be replaced (about 20 s each); 0: never")
 	fs.StringVar(&o.broker, "broker", "fake", "fake: an in-process broker that is not killed; kafka: a real one, whose restarts are among the faults")
+	fs.StringVar(&o.protocol, "group-protocol", "classic", "of kafka-source: classic or, over a real broker, consumer (KIP-848)")
 	fs.StringVar(&o.sink, "sink", "parquet", "where the records go: parquet")
 	fs.IntVar(&o.hosts, "hosts", 1, "how many hosts run side by side in one group")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
@@ -72,6 +74,8 @@ func (o options) check(fs *flag.FlagSet) error {
 		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants)
 	case o.broker != "fake" && o.broker != "kafka":
 		return fmt.Errorf("-broker %q is neither fake nor kafka", o.broker)
+	case o.protocol != "classic" && o.protocol != "consumer":
+		return fmt.Errorf("-group-protocol %q is neither classic nor consumer", o.protocol)
 	case o.sink != "parquet":
 		return fmt.Errorf("-sink %q is not parquet", o.sink)
 	case o.hosts < 1 || o.hosts > 4:

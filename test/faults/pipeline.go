@@ -13,9 +13,9 @@ const (
 )
 
 // writePipeline writes the file that the host runs. Everything is small and
-// quick: files close often, the budget holds few of them, and a member that
-// was killed is missed soon.
-func writePipeline(dir, broker, files, granularity string) (string, error) {
+// quick: the budget holds few batches, and a member that was killed is missed
+// soon.
+func writePipeline(dir, broker, files string, opt options) (string, error) {
 	const text = `pipeline "faults" {
   granularity   = %q
   memory_budget = "24MB"
@@ -26,6 +26,7 @@ func writePipeline(dir, broker, files, granularity string) (string, error) {
       brokers            = [%q]
       topics             = [%q]
       group              = %q
+      group_protocol     = %q
       session_timeout    = "1500ms"
       heartbeat_interval = "300ms"
       rebalance_timeout  = "5s"
@@ -34,7 +35,15 @@ func writePipeline(dir, broker, files, granularity string) (string, error) {
     }
   }
 
-  sink "parquet" "raw" {
+%s}
+`
+	path := filepath.Join(dir, "pipeline.hcl")
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, groupName, opt.protocol, parquetBlock(files)), 0o644)
+}
+
+// parquetBlock is a sink whose files close often.
+func parquetBlock(dir string) string {
+	return fmt.Sprintf(`  sink "parquet" "raw" {
     durable = true
     config {
       dir            = %q
@@ -43,8 +52,5 @@ func writePipeline(dir, broker, files, granularity string) (string, error) {
       max_file_age   = "500ms"
     }
   }
-}
-`
-	path := filepath.Join(dir, "pipeline.hcl")
-	return path, os.WriteFile(path, fmt.Appendf(nil, text, granularity, broker, topicName, groupName, files), 0o644)
+`, dir)
 }

@@ -118,7 +118,7 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 }
 
 func (r *run) startHost(bin, socket string) error {
-	file, err := writePipeline(r.dir, r.broker.addr(), r.files, r.opt.granularity)
+	file, err := writePipeline(r.dir, r.broker.addr(), r.files, r.opt)
 	if err != nil {
 		return err
 	}
