@@ -13,19 +13,29 @@ import (
 // hostProcess is one process of twg run.
 type hostProcess struct {
 	pid    int
+	begun  time.Time
 	exited chan struct{} // closed when it is gone
 
 	mu    sync.Mutex
 	state *os.ProcessState
 	asked bool // the harness has asked for its end
+	// early: a plugin was killed while the host was starting.
+	early bool
 }
+
+const (
+	// startingFor is how long a host may take to start its plugins.
+	startingFor = 5 * time.Second
+	// exitNotStarted is the host's exit code when a plugin cannot be started.
+	exitNotStarted = 3
+)
 
 // stopWithin bounds a graceful stop.
 const stopWithin = 30 * time.Second
 
 // watchHost waits for the process that was started.
 func watchHost(cmd *exec.Cmd) *hostProcess {
-	p := &hostProcess{pid: cmd.Process.Pid, exited: make(chan struct{})}
+	p := &hostProcess{pid: cmd.Process.Pid, begun: time.Now(), exited: make(chan struct{})}
 	go func() { // ends with the process, and stop or kill wait for that
 		_ = cmd.Wait()
 		p.mu.Lock()
@@ -53,6 +63,15 @@ func (p *hostProcess) end(sig syscall.Signal) {
 	p.signal(sig)
 }
 
+// losesPlugin notes that a plugin of the host is being killed. A host that is
+// starting then gives up, with a message and a code of its own, as for any
+// plugin that does not start: whoever started it starts it again.
+func (p *hostProcess) losesPlugin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.early = p.early || time.Since(p.begun) < startingFor
+}
+
 // kill ends the process at once and waits for it.
 func (p *hostProcess) kill() {
 	p.end(syscall.SIGKILL)
@@ -68,7 +87,7 @@ func (p *hostProcess) diedAlone() string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked {
+	if p.asked || p.early && p.state.ExitCode() == exitNotStarted {
 		return ""
 	}
 	return p.state.String()

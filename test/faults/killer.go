@@ -112,11 +112,13 @@ func (k *killer) strike(kill schedule.Kill, victim control.Process) {
 		k.killHost(k.hosts.now())
 	}
 	if victim.PID > 0 && kill.Point.Role != schedule.Host {
+		k.hosts.now().losesPlugin()
 		_ = syscall.Kill(victim.PID, syscall.SIGKILL)
 	}
 }
 
 func (k *killer) killRole(r schedule.Role) {
+	k.hosts.now().losesPlugin()
 	for _, p := range k.ctl.Live(k.is(r)) {
 		_ = syscall.Kill(p.PID, syscall.SIGKILL)
 	}
