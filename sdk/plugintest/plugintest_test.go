@@ -130,6 +130,7 @@ func TestWrongSinksFail(t *testing.T) {
 		{"stuck", "", "abort"}, {"", "two-sessions", "one-session"}, {"optimist", "", "failure"},
 		{"samepoch", "", "epochs"}, {"fencesnot", "", "fenced"}, {"recordsany", "", "record"}, {"overclaims", "", "coverage"},
 		{"newest", "", "cursors"}, {"stops", "", "ping"}, {"", "immortal", "orphan"},
+		{"halfspan", "", "granularity"}, {"interruptible", "", "signals"},
 	}
 	t.Setenv("LC_FAKE", "name")
 	mustFail(t, "describe", func(t testing.TB) error {
@@ -157,6 +158,7 @@ func TestWrongSourcesFail(t *testing.T) {
 		{"", "greedy", "credit"}, {"liar", "", "commit"}, {"goeson", "", "drop"}, {"forgetscommit", "", "restart"}, {"oldruns", "", "new-run"},
 		{"startsany", "", "unassigned"}, {"zero", "", "resolve"}, {"repositions", "", "gap"}, {"stopfails", "", "stop"},
 		{"snatches", "", "revoke"}, {"stops", "", "ping"}, {"clings", "", "orphan"}, {"", "immortal", "orphan"},
+		{"interruptible", "", "signals"},
 	}
 	for _, c := range cases {
 		t.Run(c.wrong+c.raw, func(t *testing.T) {

@@ -25,6 +25,7 @@ var sourceCases = []testCase[*sourceRig]{
 	{"gap", "A position that cannot be read is a Gap of its run; the source does not reposition itself, and waits for a new Start.", nil, sourceGap},
 	{"stop", "Stop while busy: Stopped within the deadline, and nothing is reported after it.", nil, sourceStop},
 	{"revoke", "Revoking waits for Drop, and Commit is served meanwhile; who gets the stream begins at that position.", broker, sourceRevoke},
+	{"signals", "SIGINT is the host's to act on; SIGTERM ends the session in good order, and the process.", nil, sourceSignals},
 	{"ping", "A source without work lives as long as pings are answered.", nil, sourcePing},
 	{"orphan", "A process whose host is killed stops at once, so that others get its streams, and exits within ten seconds.", nil, sourceOrphan},
 }
@@ -293,6 +294,17 @@ func (m *member) commitInto(at map[sdk.Stream]int64) func(context.Context, []uin
 			})
 		}
 	}
+}
+
+func sourceSignals(r *sourceRig) {
+	m := r.join()
+	s := m.streams()[0]
+	m.interrupt(m.proc)
+	recs := r.produce(s, plain(0, 5))
+	m.grant(1 << 20)
+	m.start(s, 0)
+	m.receives(s, recs)
+	terminate(m.proc)
 }
 
 func sourcePing(r *sourceRig) {
