@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
@@ -37,20 +38,27 @@ func (p *Pipeline) commitReady() {
 	p.commits.busy = true
 	src := p.src
 	p.goRun(func() {
-		errs := commit(src.life, src.reader, ready)
+		errs := p.commit(src.life, src.reader, ready)
 		p.box.post(func() { p.committed(ready, errs) })
 	})
 }
 
-// commit tells a source's server how far everything is durable.
-func commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []error {
+// commit tells a source's server how far everything is durable. It waits for
+// its turn: a start may have a position of its own to commit.
+func (p *Pipeline) commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	select {
+	case p.committing <- struct{}{}:
+		defer func() { <-p.committing }()
+	case <-ctx.Done():
+		return slices.Repeat([]error{ctx.Err()}, len(ready))
+	}
 	marks := make([]sdk.Mark, len(ready))
 	for i, c := range ready {
 		marks[i] = c.Mark()
 	}
 	faultpoint.Hit("commit")
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	return r.Commit(ctx, marks)
 }
 
@@ -58,7 +66,19 @@ func commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []er
 // the stream has gone elsewhere, Revoking, Lost or the source's end say so.
 func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
 	p.commits.busy = false
-	var failed error
+	failed := p.noteCommitted(ready, errs)
+	if failed == nil {
+		p.commits.fails = 0
+		return
+	}
+	p.commits.fails++
+	p.commits.retry = time.Now().Add(backoff(p.commits.fails))
+	p.log.Warn("commit failed; trying again", "error", failed)
+}
+
+// noteCommitted tells the gate what became of each position and returns the
+// last error.
+func (p *Pipeline) noteCommitted(ready []ackgate.Committable, errs []error) (failed error) {
 	for i, c := range ready {
 		if errs != nil && errs[i] != nil {
 			p.gate.Failed(c)
@@ -68,13 +88,8 @@ func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
 		p.gate.Committed(c)
 		if st := p.byRun[c.Run()]; st != nil {
 			st.base, st.hasBase = c, true
+			st.proof, st.hasProof = c, true
 		}
 	}
-	if failed == nil {
-		p.commits.fails = 0
-		return
-	}
-	p.commits.fails++
-	p.commits.retry = time.Now().Add(backoff(p.commits.fails))
-	p.log.Warn("commit failed; trying again", "error", failed)
+	return failed
 }
