@@ -7,6 +7,7 @@ import (
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // begin registers the runs with the gate and tells the source to start.
@@ -98,6 +99,8 @@ func (s *starter) register() begun {
 		}
 		s.p.byRun[st.run] = st
 		st.proof, st.hasProof = c, true
+		st.held = coverage.Set{}
+		st.held.AddHeld(coverage.Interval{Next: d.Position})
 		b.starts = append(b.starts, sdk.Start{Stream: st.key, Run: st.run, Epoch: st.epoch, Position: d.Position})
 		if d.CommitFirst {
 			b.first = append(b.first, c)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -72,17 +73,22 @@ func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
 		return
 	}
 	p.commits.fails++
+	if sdk.KindOf(failed) == sdk.KindFatal {
+		p.halt(fmt.Errorf("commit positions: %w", failed))
+	}
 	p.commits.retry = time.Now().Add(backoff(p.commits.fails))
 	p.log.Warn("commit failed; trying again", "error", failed)
 }
 
-// noteCommitted tells the gate what became of each position and returns the
-// last error.
+// noteCommitted tells the gate what became of each position and returns an
+// error, a fatal one if there is one.
 func (p *Pipeline) noteCommitted(ready []ackgate.Committable, errs []error) (failed error) {
 	for i, c := range ready {
 		if errs != nil && errs[i] != nil {
 			p.gate.Failed(c)
-			failed = errs[i]
+			if sdk.KindOf(failed) != sdk.KindFatal {
+				failed = errs[i]
+			}
 			continue
 		}
 		p.gate.Committed(c)

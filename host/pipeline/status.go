@@ -111,7 +111,9 @@ func (p *Pipeline) caughtUp() bool {
 		if st.ended {
 			want = s.Tail
 		}
-		if s.Frontier < want || s.Committed < want {
+		// A committed position above the frontier is not ours, or is about to be
+		// rewound.
+		if s.Frontier < want || s.Committed < want || s.Committed > s.Frontier {
 			return false
 		}
 	}

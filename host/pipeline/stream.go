@@ -6,6 +6,7 @@ import (
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // stream is an assignment of a stream: from Assigned until it is revoked,
@@ -24,9 +25,12 @@ type stream struct {
 	// committed to show that the source still owns the stream.
 	base, proof       ackgate.Committable
 	hasBase, hasProof bool
-	gap               *sdk.Gap
-	fences            []time.Time
-	owners            []string // who fenced it, for people
+	// held is what the sink is known to hold since the run was started: all
+	// below its start, and what was answered as durable.
+	held   coverage.Set
+	gap    *sdk.Gap
+	fences []time.Time
+	owners []string // who fenced it, for people
 }
 
 func (st *stream) seeEnd(end int64) {
