@@ -281,7 +281,7 @@ func (g *Gate) advance(r *run) {
 
 // push appends an entry; the room that popped ones left is used again.
 func (r *run) push(e entry) {
-	if r.head > 0 && len(r.queue) == cap(r.queue) {
+	if r.head > len(r.queue)/2 && len(r.queue) == cap(r.queue) {
 		n := copy(r.queue, r.queue[r.head:])
 		clear(r.queue[n:])
 		r.queue, r.head = r.queue[:n], 0

@@ -16,7 +16,7 @@ type Status struct {
 	// receipt did.
 	FirstRecord    time.Time
 	LastDurable    time.Time
-	InFlight       int64 // bytes held
+	InFlight       int64 // bytes of the frames that are held
 	Alarms         int
 	SourceRestarts int
 	SinkRestarts   int
@@ -54,7 +54,7 @@ func (p *Pipeline) Status() Status {
 }
 
 func (p *Pipeline) snapshot() Status {
-	p.stat.InFlight = p.budget.used
+	p.stat.InFlight = p.budget.frames
 	p.stat.SinkOpen = p.out.ses != nil
 	p.stat.Streams = nil
 	for _, st := range p.streams {
