@@ -114,7 +114,10 @@ func (r *run) interrupted(ctx context.Context) error {
 func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 	var pipelines, others sync.WaitGroup
 	shown, end := context.WithCancel(context.WithoutCancel(ctx))
-	p := &progress{screen: r.screen, runs: r.pipelines}
+	p := &progress{screen: r.screen, runs: r.pipelines, secrets: r.secrets}
+	if r.app.LogFormat == "json" {
+		p.log = r.log
+	}
 	for _, pr := range r.pipelines {
 		pipelines.Go(func() {
 			if pr.err = pr.pipe.Run(ctx); pr.err != nil {
