@@ -134,6 +134,7 @@ func (o *outbound) dropRun(p *Pipeline, run uint64) {
 // its positions.
 func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
+	p.stat.SinkReached = true
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
 	for _, it := range o.items {
 		p.send(it)

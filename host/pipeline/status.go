@@ -21,6 +21,7 @@ type Status struct {
 	SourceRestarts int
 	SinkRestarts   int
 	SinkOpen       bool
+	SinkReached    bool // a session was open at some time
 	Streams        []StreamStatus
 }
 
