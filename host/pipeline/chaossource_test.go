@@ -196,7 +196,7 @@ func (r *chaosReader) Start(_ context.Context, sts []sdk.Start) error {
 	for _, st := range sts {
 		p := r.w.byKey[st.Stream]
 		r.end(p.run)
-		if hole := p.cov.FirstHole(); st.Position > hole {
+		if hole := r.w.hole(p); st.Position > hole {
 			r.w.wrong("%s starts at %d, the store has all below %d", p.key, st.Position, hole)
 		}
 		p.run = st.Run

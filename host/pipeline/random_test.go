@@ -101,6 +101,9 @@ func (w *world) begin(t *testing.T) *host {
 	h := &host{src: &chaosSource{w: w}, done: make(chan error, 1), limit: chaosBudgets[w.n(len(chaosBudgets))]}
 	sink := &chaosSink{w: w, hold: w.n(2) == 0, room: 1 + w.n(8)}
 	caps := storeCaps
+	if w.storeless {
+		caps = sdk.Capabilities{Durable: true}
+	}
 	caps.HoldsUntilClose = sink.hold
 	cfg := Config{Name: "p", Owner: "me", Source: h.src, Sink: sink, SinkCaps: caps,
 		SourceCaps: sdk.Capabilities{Position: sdk.PositionBroker}, MemoryBudget: h.limit,
@@ -196,7 +199,7 @@ func (w *world) caughtUp() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.parts {
-		if p.committed != p.end || p.cov.FirstHole() != p.end {
+		if p.committed != p.end || w.hole(p) != p.end {
 			return false
 		}
 	}
@@ -207,7 +210,7 @@ func (w *world) standing() (out string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.parts {
-		out += fmt.Sprintf("%s: committed %d, hole %d, [%d,%d), owned %v, run %d; ", p.key, p.committed, p.cov.FirstHole(), p.start, p.end, p.owner != nil, p.run)
+		out += fmt.Sprintf("%s: committed %d, hole %d, [%d,%d), owned %v, run %d; ", p.key, p.committed, w.hole(p), p.start, p.end, p.owner != nil, p.run)
 	}
 	return out
 }
