@@ -116,13 +116,17 @@ func (r *fakeReader) Resolve(_ context.Context, qs []sdk.Query) (out []sdk.Resol
 	return out, nil
 }
 
+// Start may be called beside Close, which ends it.
 func (r *fakeReader) Start(_ context.Context, sts []sdk.Start) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	for _, st := range sts {
 		ctx, cancel := context.WithCancel(r.ctx)
-		r.mu.Lock()
 		r.runs[st.Run] = cancel
 		r.byStream[st.Stream] = st.Run
-		r.mu.Unlock()
 		r.wg.Go(func() { r.run(ctx, st) })
 	}
 	return nil
@@ -219,7 +223,9 @@ func (r *fakeReader) hasOther(m sdk.Mark) bool {
 }
 
 func (r *fakeReader) Close(context.Context) error {
+	r.mu.Lock()
 	r.cancel()
+	r.mu.Unlock()
 	r.wg.Wait()
 	return nil
 }
