@@ -13,19 +13,8 @@ import (
 var errNobodyWaits = errors.New("the streams are started by somebody else, or not at all")
 
 // acquire takes the streams' epochs before it reads their coverage: what an
-// older owner still has under way cannot land any more. One starter acquires
-// at a time, and only what it still is to start: a late one would fence the
-// stream's next run in this very process.
+// older owner still has under way cannot land any more.
 func (s *starter) acquire(ctx context.Context) error {
-	select {
-	case s.p.acquiring <- struct{}{}:
-		defer func() { <-s.p.acquiring }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if !s.refresh(ctx) {
-		return errNobodyWaits
-	}
 	s.covs = make([]*coverage.Set, len(s.as))
 	if s.p.store == nil {
 		return nil

@@ -102,7 +102,7 @@ func (w *chaosWriter) Close(ctx context.Context) error {
 func (w *chaosWriter) run(life context.Context) {
 	for {
 		for f := w.take(); len(f) > 0; f = w.take() {
-			if !pause(life, w.s.w.pause(500*time.Millisecond)) || !w.file(f) {
+			if !pause(life, w.s.w.pause(500*time.Millisecond)) || !w.file(life, f) {
 				return
 			}
 		}
@@ -142,7 +142,7 @@ func (w *chaosWriter) take() (f []*sdk.Batch) {
 }
 
 // file commits batches in one transaction. false: the session is over.
-func (w *chaosWriter) file(f []*sdk.Batch) bool {
+func (w *chaosWriter) file(life context.Context, f []*sdk.Batch) bool {
 	x := w.s.w
 	if x.fault(25, "session died before the write") {
 		w.ses.Fail(errors.New("killed"))
@@ -157,6 +157,9 @@ func (w *chaosWriter) file(f []*sdk.Batch) bool {
 	receipts := w.transaction(f)
 	if x.fault(25, "session died before the receipt") {
 		w.ses.Fail(errors.New("killed"))
+		if x.fault(2, "receipts after the session") {
+			go w.lie(life, f)
+		}
 		return false
 	}
 	for _, r := range receipts {
@@ -165,10 +168,23 @@ func (w *chaosWriter) file(f []*sdk.Batch) bool {
 	return true
 }
 
+// lie answers batches once their session is over: for numbers that the next
+// session uses too, and for rows that may not be there.
+func (w *chaosWriter) lie(life context.Context, f []*sdk.Batch) {
+	<-life.Done()
+	pause(context.Background(), w.s.w.pause(3*time.Second))
+	for _, b := range f {
+		w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Durable, ""))
+	}
+}
+
 func (w *chaosWriter) transaction(f []*sdk.Batch) (rs []sdk.Receipt) {
 	x := w.s.w
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	for _, b := range f {
+		x.checkRows(b)
+	}
 	stale := x.stale(f)
 	retry := len(stale) > 0 || x.faultLocked(10, "transaction rolled back")
 	for _, b := range f {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,6 +160,18 @@ func (w *world) stale(batches []*sdk.Batch) map[sdk.Span]bool {
 		}
 	}
 	return out
+}
+
+// checkRows checks that a batch's rows lie in its spans. The lock is held.
+func (w *world) checkRows(b *sdk.Batch) {
+	for _, r := range b.RowRanges() {
+		for i := r.From; i < r.To; i++ {
+			k, pos := b.Frame.Stream(b.Frame.StreamIndex(i)), b.Frame.Position(i)
+			if !slices.ContainsFunc(b.Spans, func(s sdk.Span) bool { return s.Stream == k && s.From <= pos && pos < s.Next }) {
+				w.wrong("batch %d has the row at %d of %s, and no span for it", b.Seq, pos, k)
+			}
+		}
+	}
 }
 
 // hold makes [from, next) of a span durable. The lock is held.

@@ -92,10 +92,17 @@ func (p *Pipeline) noteCommitted(ready []ackgate.Committable, errs []error) (fai
 			continue
 		}
 		p.gate.Committed(c)
-		if st := p.byRun[c.Run()]; st != nil {
-			st.base, st.hasBase = c, true
-			st.proof, st.hasProof = c, true
-		}
+		p.noteBase(c)
 	}
 	return failed
+}
+
+// noteBase notes what the source's server holds now, also if the run that it
+// was committed for is over: the stream may have been assigned again with what
+// stood there before.
+func (p *Pipeline) noteBase(c ackgate.Committable) {
+	if st := p.streams[c.Stream()]; st != nil {
+		st.base, st.hasBase = c, true
+		st.proof, st.hasProof = c, true
+	}
 }

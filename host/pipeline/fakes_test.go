@@ -124,6 +124,9 @@ func (r *fakeReader) Start(_ context.Context, sts []sdk.Start) error {
 		return err
 	}
 	for _, st := range sts {
+		if before := r.runs[r.byStream[st.Stream]]; before != nil {
+			before()
+		}
 		ctx, cancel := context.WithCancel(r.ctx)
 		r.runs[st.Run] = cancel
 		r.byStream[st.Stream] = st.Run

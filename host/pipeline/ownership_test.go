@@ -202,3 +202,53 @@ func TestOneCommitAtATime(t *testing.T) {
 		}
 	})
 }
+
+// A stream is revoked and assigned again while its start is still under way:
+// the source need not tell, since there was no run. The late start must not
+// replace the run of the second one.
+func TestStartThatIsOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, sink := newTopic(1, 60), &fakeSink{store: newStore()}
+		cfg := config(topic, sink)
+		cfg.SinkCaps = sdk.Capabilities{Durable: true} // the start is committed first, and that takes long
+		src := &ownedSource{fakeSource: fakeSource{topic: topic}, takes: time.Second}
+		cfg.Source = src
+		time.AfterFunc(100*time.Millisecond, func() {
+			src.reader().ev.Assigned(t.Context(), []sdk.Assignment{{Stream: part(0), Committed: 0, Initial: sdk.StartEarliest}})
+		})
+		time.AfterFunc(10*time.Second, func() {
+			topic.mu.Lock()
+			defer topic.mu.Unlock()
+			topic.ends[part(0)] = 90
+		})
+		if err := runFor(t, cfg, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		wantAll(t, topic, sink.store)
+	})
+}
+
+// The same, with `latest` and no store: what was decided and committed first
+// counts, though the second assignment does not know of it.
+func TestLatestIsDecidedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, sink := newTopic(1, 60), &fakeSink{store: newStore()}
+		topic.initial = sdk.StartLatest
+		cfg := config(topic, sink)
+		cfg.SinkCaps = sdk.Capabilities{Durable: true}
+		src := &ownedSource{fakeSource: fakeSource{topic: topic}, takes: time.Second}
+		cfg.Source = src
+		time.AfterFunc(100*time.Millisecond, func() {
+			topic.mu.Lock()
+			topic.ends[part(0)] = 80
+			topic.mu.Unlock()
+			src.reader().ev.Assigned(t.Context(), []sdk.Assignment{{Stream: part(0), Committed: sdk.NoPosition, Initial: sdk.StartLatest}})
+		})
+		if err := runFor(t, cfg, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(sink.store.rows[part(0)]); n != 20 {
+			t.Errorf("%d records, want the 20 that came after the first decision", n)
+		}
+	})
+}

@@ -63,6 +63,11 @@ func schedule(t *testing.T, seed uint64) map[string]int {
 			zombie.end(t)
 			zombie = nil
 		}
+		if w.n(3) == 0 { // without a stop in between
+			w.setCalm(true)
+			h.catchUp(t, w)
+			w.setCalm(false)
+		}
 		if w.n(3) == 0 {
 			zombie = h
 			w.bury(h)
@@ -70,15 +75,14 @@ func schedule(t *testing.T, seed uint64) map[string]int {
 		}
 		h.end(t)
 	}
-	w.mu.Lock()
-	w.calm = true
-	w.mu.Unlock()
+	w.setCalm(true)
 	last := w.begin(t)
 	if zombie != nil {
 		time.Sleep(w.pause(3 * time.Minute))
 		zombie.end(t)
 	}
 	last.catchUp(t, w)
+	last.end(t)
 	w.judge()
 	if err := w.broke(); err != nil {
 		t.Fatal(err)
@@ -192,7 +196,12 @@ func (h *host) catchUp(t *testing.T, w *world) {
 		time.Sleep(time.Second)
 		h.check(t, w)
 	}
-	h.end(t)
+}
+
+func (w *world) setCalm(calm bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm = calm
 }
 
 func (w *world) caughtUp() bool {

@@ -138,6 +138,17 @@ func (s *starter) try(ctx context.Context) error {
 	if err := s.proveOwnership(ctx); err != nil {
 		return err
 	}
+	// One start at a time, and only of what is still to be started: a late one
+	// would fence the stream's next run in this very process, or replace it.
+	select {
+	case s.p.starting <- struct{}{}:
+		defer func() { <-s.p.starting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !s.refresh(ctx) {
+		return errNobodyWaits
+	}
 	if err := s.acquire(ctx); err != nil {
 		return err
 	}
@@ -159,6 +170,12 @@ func (s *starter) proveOwnership(ctx context.Context) error {
 			return fmt.Errorf("prove that the source still owns its streams: %w", err)
 		}
 	}
+	proofs := s.proofs
+	s.p.box.post(func() {
+		for _, c := range proofs {
+			s.p.noteBase(c)
+		}
+	})
 	return nil
 }
 
