@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/twg-io/twg/sdk"
@@ -35,12 +36,14 @@ func sourceRevoke(r *sourceRig) {
 	}
 	other := r.join()
 	m.await("Revoking for a second member", func() bool { return len(m.revoking) > 0 })
-	for s, next := range at {
+	var first map[sdk.Stream]int64 // a second Revoking may follow
+	m.get(func() { first = maps.Clone(at) })
+	for s, next := range first {
 		if a := other.assignment(s); a.Committed != next {
 			failf("%s comes to the second member with position %d, want %d, which the first has committed", s, a.Committed, next)
 		}
 	}
-	if len(at) == 0 {
+	if len(first) == 0 {
 		failf("Revoking named no run")
 	}
 }
