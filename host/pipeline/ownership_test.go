@@ -252,3 +252,21 @@ func TestLatestIsDecidedOnce(t *testing.T) {
 		}
 	})
 }
+
+// A commit that can never work halts: records would flow, and no position
+// would ever follow them.
+func TestFatalCommitHalts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, sink := newTopic(2, 30), &fakeSink{store: newStore()}
+		cfg := config(topic, sink)
+		cfg.Source = &ownedSource{fakeSource: fakeSource{topic: topic}, refuseCommit: func(m sdk.Mark) error {
+			if m.Stream == part(1) {
+				return sdk.Errorf(sdk.KindFatal, "commit", "the user may not use the group")
+			}
+			return nil
+		}}
+		if _, err := run(t, cfg); sdk.KindOf(err) != sdk.KindFatal {
+			t.Errorf("error %v, want the fatal one", err)
+		}
+	})
+}
