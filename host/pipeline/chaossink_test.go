@@ -24,7 +24,9 @@ type chaosSink struct {
 	writer *chaosWriter
 }
 
-func (s *chaosSink) Describe() sdk.Description { return sdk.Description{Name: "chaos"} }
+func (s *chaosSink) Describe() sdk.Description {
+	return sdk.Description{Name: "chaos", Version: "1", Kind: sdk.KindSink}
+}
 func (s *chaosSink) Configure(sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	return sdk.Capabilities{}, nil
 }

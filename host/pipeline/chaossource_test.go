@@ -18,7 +18,9 @@ type chaosSource struct {
 	blind bool
 }
 
-func (s *chaosSource) Describe() sdk.Description { return sdk.Description{Name: "chaos"} }
+func (s *chaosSource) Describe() sdk.Description {
+	return sdk.Description{Name: "chaos", Version: "1", Kind: sdk.KindSource}
+}
 func (s *chaosSource) Configure(sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	return sdk.Capabilities{}, nil
 }

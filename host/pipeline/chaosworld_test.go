@@ -24,6 +24,7 @@ type world struct {
 	// storeless: the sink keeps no coverage. Positions that retention removed
 	// are known to nobody then, and a zombie cannot be fenced.
 	storeless bool
+	overWire  bool
 	broken    []string
 	did       map[string]int // what the schedule really did
 	seq       uint64

@@ -23,29 +23,34 @@ var (
 // is ahead of the store, nothing is lost or there twice, memory is bounded,
 // and once faults cease everything catches up. One schedule is one seed; what
 // goroutines do at the same moment of virtual time is not part of it.
-func TestRandomSchedules(t *testing.T) {
+func TestRandomSchedules(t *testing.T) { randomSchedules(t, *schedules, false) }
+
+// The same with source and sink behind the wire protocol, as processes are.
+func TestRandomSchedulesOverTheWire(t *testing.T) { randomSchedules(t, max(*schedules/5, 1), true) }
+
+func randomSchedules(t *testing.T, count int, overWire bool) {
 	first := *seed
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
 	}
 	did := map[string]int{}
-	for i := range *schedules {
+	for i := range count {
 		at := first + uint64(i)
 		ok := t.Run(fmt.Sprintf("seed=%d", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for what, n := range schedule(t, at) {
+				for what, n := range schedule(t, at, overWire) {
 					did[what] += n
 				}
 			})
 		})
 		if !ok {
-			t.Fatalf("again: go test ./host/pipeline -run TestRandomSchedules -seed %d -schedules 1", at)
+			t.Fatalf("again: go test ./host/pipeline -run '%s$' -seed %d -schedules 1", t.Name(), at)
 		}
 	}
-	t.Logf("%d schedules from seed %d: %v", *schedules, first, did)
+	t.Logf("%d schedules from seed %d: %v", count, first, did)
 	for _, what := range []string{"revoked", "lost", "fenced", "retention", "gap", "source failed", "session died before the write",
 		"session died before the receipt", "transaction rolled back", "part of a span", "another host acquired", "stopped", "zombie"} {
-		if did[what] == 0 && *schedules >= 100 {
+		if did[what] == 0 && count >= 100 {
 			t.Errorf("no schedule had: %s", what)
 		}
 	}
@@ -53,8 +58,9 @@ func TestRandomSchedules(t *testing.T) {
 
 // schedule runs pipelines, one after the other and a zombie beside them,
 // through faults, and then one in peace.
-func schedule(t *testing.T, seed uint64) map[string]int {
+func schedule(t *testing.T, seed uint64, overWire bool) map[string]int {
 	w := newWorld(seed, 1+int(seed%4))
+	w.overWire = overWire
 	var zombie *host
 	for range 1 + w.n(3) {
 		h := w.begin(t)
@@ -117,6 +123,9 @@ func (w *world) begin(t *testing.T) *host {
 		cfg.Granularity = sdk.GranularityRecord
 	case 1:
 		cfg.TopicGranularity = map[string]sdk.Granularity{"r": sdk.GranularityRecord}
+	}
+	if w.overWire {
+		cfg.Source, cfg.Sink = wired(t, h.src).Source(), wired(t, sink).Sink(caps)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.p, h.cancel = New(cfg), cancel
