@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -27,6 +28,10 @@ type brokerOrder struct {
 type brokerReady struct {
 	Address string `json:"address"`
 }
+
+func isBroker() bool { return len(os.Args) > 1 && os.Args[1] == brokerArg }
+
+func brokerMain(ctx context.Context) error { return serveBroker(ctx, os.Stdin, os.Stdout) }
 
 func serveBroker(ctx context.Context, in io.Reader, out io.Writer) error {
 	dec := json.NewDecoder(in)

@@ -16,22 +16,22 @@ var programs = [][2]string{
 	{"twg-plugin-parquet", "plugins/parquet"},
 }
 
-// build compiles the programs into dir. The bench has a directory of its own:
+// build compiles the programs. The bench has a directory of its own for them:
 // a profiled binary must not be taken for the product's.
-func build(ctx context.Context, dir string, profiled bool) error {
+func build(ctx context.Context, o options) error {
 	var flags []string
-	if profiled {
+	if o.profile {
 		var packages []string
 		for _, p := range programs {
 			packages = append(packages, p[1])
 		}
 		var err error
-		if flags, err = overlay(packages); err != nil {
+		if flags, err = overlay(o.out, packages); err != nil {
 			return err
 		}
 	}
 	for _, p := range programs {
-		args := append([]string{"build", "-o", filepath.Join(dir, p[0])}, flags...)
+		args := append([]string{"build", "-o", filepath.Join(o.binDir(), p[0])}, flags...)
 		cmd := exec.CommandContext(ctx, "go", append(args, "./"+p[1])...)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,7 +30,7 @@ type contender struct {
 	name string
 	// role is that of the process which is started.
 	role    string
-	command func(task) (*exec.Cmd, error)
+	command func(context.Context, task) (*exec.Cmd, error)
 }
 
 var (
@@ -37,8 +38,8 @@ var (
 	yardstick = contender{"yardstick", roleYardstick, yardstickCommand}
 )
 
-func yardstickCommand(t task) (*exec.Cmd, error) {
-	return exec.Command(filepath.Join(binDir, "bench-yardstick"),
+func yardstickCommand(ctx context.Context, t task) (*exec.Cmd, error) {
+	return exec.CommandContext(ctx, filepath.Join(t.options.binDir(), "bench-yardstick"),
 		"-brokers", t.address, "-topic", t.topics[0], "-group", t.group, "-dir", t.files(),
 		"-records", strconv.FormatInt(t.options.Records, 10),
 		"-rows-per-file", strconv.FormatInt(t.options.RowsPerFile, 10)), nil
@@ -72,11 +73,11 @@ func quoted(list []string) string {
 	return strings.Join(q, ", ")
 }
 
-func twgCommand(t task) (*exec.Cmd, error) {
+func twgCommand(ctx context.Context, t task) (*exec.Cmd, error) {
 	file := filepath.Join(t.dir, "bench.hcl")
 	text := fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.files(), t.options.RowsPerFile)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, fmt.Errorf("write pipeline file: %w", err)
 	}
-	return exec.Command(filepath.Join(binDir, "twg"), "run", "--until-caught-up", "--json", file), nil
+	return exec.CommandContext(ctx, filepath.Join(t.options.binDir(), "twg"), "run", "--until-caught-up", "--json", file), nil
 }

@@ -9,12 +9,6 @@ import (
 	"os/exec"
 )
 
-const (
-	outDir  = "bench/out"
-	outFile = outDir + "/latest.json"
-	binDir  = outDir + "/bin"
-)
-
 // harness is what all runs share: the binaries and the broker.
 type harness struct {
 	options options
@@ -25,15 +19,16 @@ type harness struct {
 }
 
 func newHarness(ctx context.Context, o options) (*harness, error) {
-	if err := build(ctx, binDir, o.profile); err != nil {
+	if err := build(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(outDir, 0o755); err != nil {
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return nil, fmt.Errorf("make output directory: %w", err)
 	}
 	h := &harness{options: o}
 	fmt.Fprintf(os.Stderr, "bench: filling topics of %d records\n", o.Records)
 	if err := h.startBroker(ctx); err != nil {
+		h.close()
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
 	return h, nil
@@ -68,15 +63,17 @@ func (h *harness) startBroker(ctx context.Context) error {
 	}
 	var ready brokerReady
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		h.close()
 		return err
 	}
 	h.address = ready.Address
 	return nil
 }
 
-// close ends the broker and waits for it.
+// close ends the broker, if there is one, and waits for it.
 func (h *harness) close() {
+	if h.broker == nil {
+		return
+	}
 	h.stdin.Close()
 	_ = h.broker.Wait()
 }

@@ -20,13 +20,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if len(os.Args) > 1 && os.Args[1] == brokerArg {
-		err = serveBroker(ctx, os.Stdin, os.Stdout)
-	} else {
-		err = runBench(ctx)
+	run := runBench
+	if isBroker() {
+		run = brokerMain
 	}
-	if err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
 		os.Exit(1)
@@ -38,25 +36,34 @@ func runBench(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHarness(ctx, o)
+	rep, err := bench(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	rep := report{Options: o}
-	for _, c := range o.cases() {
-		row, err := h.measure(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		rep.Rows = append(rep.Rows, row)
-	}
-	if rep.Memory, err = h.measureMemory(ctx); err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	if err := writeJSON(outFile, rep); err != nil {
+	if err := writeJSON(o.outFile(), rep); err != nil {
 		return err
 	}
 	writeTable(os.Stdout, rep)
 	return rep.check()
+}
+
+// bench measures every row, then the host's memory.
+func bench(ctx context.Context, o options) (report, error) {
+	rep := report{Options: o}
+	h, err := newHarness(ctx, o)
+	if err != nil {
+		return rep, err
+	}
+	defer h.close()
+	for _, c := range o.cases() {
+		row, err := h.measure(ctx, c)
+		if err != nil {
+			return rep, fmt.Errorf("%s: %w", c.name, err)
+		}
+		rep.Rows = append(rep.Rows, row)
+	}
+	if rep.Memory, err = h.measureMemory(ctx); err != nil {
+		return rep, fmt.Errorf("memory: %w", err)
+	}
+	return rep, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ type options struct {
 	RowsPerFile int64 `json:"rows_per_file"`
 	only        []string
 	profile     bool
+	out         string // directory for binaries, runs and the report
 }
 
 // benchCase is a row of the table: a topic of one compression.
@@ -31,7 +33,7 @@ var allCases = []benchCase{
 const partitions = 4
 
 func parseOptions(env func(string) string) (options, error) {
-	o := options{Records: 1_000_000, Runs: 3, RowsPerFile: 100_000, profile: env("PROFILE") != ""}
+	o := options{Records: 1_000_000, Runs: 3, RowsPerFile: 100_000, profile: env("PROFILE") != "", out: "bench/out"}
 	var err error
 	if s := env("ROWS"); s != "" {
 		if o.Records, err = strconv.ParseInt(s, 10, 64); err != nil || o.Records < partitions {
@@ -53,6 +55,9 @@ func parseOptions(env func(string) string) (options, error) {
 	}
 	return o, nil
 }
+
+func (o options) outFile() string { return filepath.Join(o.out, "latest.json") }
+func (o options) binDir() string  { return filepath.Join(o.out, "bin") }
 
 // cases are the rows that were asked for.
 func (o options) cases() []benchCase {

@@ -45,9 +45,9 @@ func init() {
 `
 
 // overlay makes the arguments for the compiler that add profiling to the
-// packages; profiles go to bench/out/profiles.
-func overlay(packages []string) ([]string, error) {
-	dir, err := filepath.Abs(filepath.Join(outDir, "profiles"))
+// packages; profiles go to out/profiles.
+func overlay(out string, packages []string) ([]string, error) {
+	dir, err := filepath.Abs(filepath.Join(out, "profiles"))
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,7 @@ func TestProfiledProgramCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
-	flags, err := overlay([]string{src})
+	flags, err := overlay(t.TempDir(), []string{src})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,12 @@ func writeTable(out io.Writer, r report) {
 }
 
 // flatness allows a tenth of the peak, which is what the garbage collector's
-// pacing moves by itself.
+// pacing moves by itself. A run that hardly fills memory_budget only shows the
+// host's start.
 func flatness(m memory) string {
+	if m.Records < 1_000_000 {
+		return "too few records to tell"
+	}
 	if m.HostRSSGrowth <= m.HostPeakRSS/10 {
 		return "flat"
 	}

@@ -95,8 +95,11 @@ func TestCheckRefusesASlowYardstick(t *testing.T) {
 
 func TestFlatness(t *testing.T) {
 	for growth, want := range map[float64]string{-5: "flat", 0: "flat", 10: "flat", 10.1: "rising"} {
-		if got := flatness(memory{HostPeakRSS: 100, HostRSSGrowth: growth}); got != want {
+		if got := flatness(memory{Records: 1_000_000, HostPeakRSS: 100, HostRSSGrowth: growth}); got != want {
 			t.Errorf("growth %v of 100: %s, want %s", growth, got, want)
 		}
+	}
+	if got := flatness(memory{Records: 20_000, HostPeakRSS: 100, HostRSSGrowth: 100}); got == "flat" || got == "rising" {
+		t.Errorf("a short run is judged: %s", got)
 	}
 }

@@ -37,7 +37,7 @@ func (h *harness) runOnce(ctx context.Context, c contender, topics ...string) (o
 		address: h.address, topics: topics, options: h.options,
 		group: fmt.Sprintf("%s-%d", c.name, h.runs),
 	}
-	dir, err := filepath.Abs(filepath.Join(outDir, t.group))
+	dir, err := filepath.Abs(filepath.Join(t.options.out, t.group))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -47,7 +47,7 @@ func (h *harness) runOnce(ctx context.Context, c contender, topics ...string) (o
 	}
 	o, err := h.runAndVerify(ctx, c, t)
 	if err != nil {
-		return o, fmt.Errorf("%s, left in %s: %w", c.name, filepath.Join(outDir, t.group), err)
+		return o, fmt.Errorf("%s, left in %s: %w", c.name, filepath.Join(t.options.out, t.group), err)
 	}
 	return o, os.RemoveAll(dir)
 }
@@ -70,17 +70,19 @@ func (h *harness) runAndVerify(ctx context.Context, c contender, t task) (outcom
 // execute starts the program, watches it until it ends, and reads the last
 // line that it printed.
 func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *sampler, error) {
-	cmd, err := c.command(t)
+	ctx, cancel := context.WithTimeout(ctx, patience(t.records()))
+	defer cancel()
+	cmd, err := c.command(ctx, t)
 	if err != nil {
 		return summary{}, nil, err
 	}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
 	if err := cmd.Start(); err != nil {
 		return summary{}, nil, err
 	}
-	halt := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
-	defer halt()
 	watch := startSampler(cmd.Process.Pid, c.role, h.broker.Process.Pid)
 	err = cmd.Wait()
 	watch.finish()
@@ -92,6 +94,11 @@ func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *s
 		return s, nil, fmt.Errorf("read summary %q: %w", lastLine(out.Bytes()), err)
 	}
 	return s, watch, nil
+}
+
+// patience is how long a run may take: as long as 5,000 records a second do.
+func patience(records int64) time.Duration {
+	return time.Minute + time.Duration(records)*time.Second/5000
 }
 
 func measureRun(c contender, s summary, watch *sampler, records int64) (outcome, error) {

@@ -109,7 +109,7 @@ func TestDecodeReports(t *testing.T) {
 		{`[]`, `: Wrong type: The settings must be an object.`},
 		{`{"broker":["b"],"brokers":["b"]}`, `broker: Unknown setting: There is no setting "broker" here. Did you mean "brokers"?`},
 		{`{"brokers":["b"],"inner":{"ca":"f","x":1}}`, `inner.x: Unknown setting: There is no setting "x" here. There are: ca, insecure, depth.`},
-		{`{"brokers":[]}`, `brokers: Too small: "brokers" must be at least 1 elements long.`},
+		{`{"brokers":[]}`, `brokers: Empty: "brokers" must not be empty.`},
 		{`{"brokers":"b"}`, `brokers: Wrong type: "brokers" must be a list; each element: a string.`},
 		{`{"brokers":["b",null]}`, `brokers.1: Wrong type: "brokers.1" must be a string.`},
 		{`{"brokers":["b"],"start":"now"}`, `start: Value not allowed: "start" must be one of: earliest, latest.`},

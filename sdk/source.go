@@ -20,7 +20,8 @@ type Reader interface {
 	Resolve(context.Context, []Query) ([]Resolved, error)
 	// Start begins a run at a position that the host has decided on. The
 	// first span's From is that position. A stream that runs already is
-	// dropped first. An unassigned stream is an error of kind fenced.
+	// dropped first. An unassigned stream is an error of kind fenced. After an
+	// error none of them is started.
 	Start(context.Context, []Start) error
 	// Commit stores positions at the source's own server. It returns one
 	// entry a mark, or nil if all are stored. It must work while

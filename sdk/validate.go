@@ -94,7 +94,11 @@ func (d *settingsDecoder) check(path []string, v reflect.Value, rules []settingR
 	for _, r := range rules {
 		switch r.name {
 		case "min":
-			if !(measure(v) >= r.limit) {
+			switch {
+			case measure(v) >= r.limit:
+			case r.limit == 1 && hasLength(v.Kind()):
+				d.errorf(path, "Empty", "%q must not be empty.", strings.Join(path, "."))
+			default:
 				d.errorf(path, "Too small", "%q must be at least %s%s.", strings.Join(path, "."), r.text, unitOf(v.Kind()))
 			}
 		case "max":

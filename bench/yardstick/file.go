@@ -42,7 +42,7 @@ func (l *files) open() error {
 	}
 	l.writer = parquet.NewWriter(f, schema,
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest, Concurrency: 1}),
-		parquet.PageBufferSize(1<<20), parquet.WriteBufferSize(1<<20), parquet.DataPageStatistics(false),
+		parquet.PageBufferSize(512<<10), parquet.WriteBufferSize(1<<20), parquet.DataPageStatistics(false),
 		parquet.SkipPageBounds("key"), parquet.SkipPageBounds("value"),
 		parquet.SkipPageBounds("headers", "list", "element", "name"), parquet.SkipPageBounds("headers", "list", "element", "value"))
 	return nil

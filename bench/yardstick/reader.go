@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxPoll    = 5000
-	queueDepth = 4
+	maxPoll    = 2000
+	queueDepth = 8
 )
 
 // poll is what one fetch gave, and when.

@@ -38,6 +38,9 @@ type checkedPlugin struct {
 	caps        sdk.Capabilities
 }
 
+// errInterrupted: a signal came while the plugins were being asked.
+var errInterrupted = errors.New("stopped by a signal")
+
 // checkFile reads a file and asks its plugins. The error is only about reading
 // and the plugin directory; what is wrong with the file is in its diagnostics.
 func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
@@ -55,6 +58,9 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	defer l.close()
 	for _, p := range c.Pipelines {
 		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p))
+	}
+	if ctx.Err() != nil { // the plugins did not fail, they were not waited for
+		return nil, errInterrupted
 	}
 	f.diags.Sort()
 	return f, nil

@@ -103,15 +103,18 @@ func usageError(format string, args ...any) error {
 }
 
 func exitCode(err error, stderr io.Writer) int {
+	if e, ok := errors.AsType[*exitError](err); err != nil && (!ok || e.err != nil) {
+		fmt.Fprintln(stderr, "twg:", err)
+	}
+	return codeOf(err)
+}
+
+func codeOf(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	e, ok := errors.AsType[*exitError](err)
-	if !ok {
-		e = &exitError{exitRuntime, err}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
 	}
-	if e.err != nil {
-		fmt.Fprintln(stderr, "twg:", err)
-	}
-	return e.code
+	return exitRuntime
 }

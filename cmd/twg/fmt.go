@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
@@ -69,8 +70,11 @@ func readPipelineFile(a *app, name string) ([]byte, error) {
 }
 
 // replaceFile keeps the file's mode, and the old text if the new one cannot be
-// written. A file that is new gets mode 0644.
+// written. A file that is new gets mode 0644. A symbolic link stays one.
 func replaceFile(name string, text []byte) error {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
 	mode := os.FileMode(0o644)
 	info, err := os.Stat(name)
 	if err == nil {

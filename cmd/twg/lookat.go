@@ -9,7 +9,8 @@ func lookAt(target string) []string {
 		return nil
 	}
 	return []string{
-		`duckdb -c "select topic, partition, position, decode(value) as value from read_parquet('` + dir + `/*.parquet') limit 5"`,
+		// A value need not be UTF-8, and decode alone fails for what is not.
+		`duckdb -c "select topic, partition, position, coalesce(try(decode(value)), value::varchar) as value from read_parquet('` + dir + `/*.parquet') limit 5"`,
 		`python3 -c "import pyarrow.parquet as p; print(p.read_table('` + dir + `').slice(0, 5))"`,
 	}
 }

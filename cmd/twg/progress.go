@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/twg-io/twg/host/config"
 	"github.com/twg-io/twg/host/pipeline"
 )
 
@@ -18,9 +20,12 @@ const (
 
 // progress shows where running pipelines stand.
 type progress struct {
-	screen *screen
-	runs   []*pipelineRun
-	last   []mark
+	screen  *screen
+	runs    []*pipelineRun
+	secrets *config.Secrets
+	// log takes the lines where everything on stderr is to be JSON; else nil.
+	log  *slog.Logger
+	last []mark
 }
 
 // mark is where a pipeline stood at the last look.
@@ -32,7 +37,7 @@ type mark struct {
 // run shows progress until ctx ends, and once more then.
 func (p *progress) run(ctx context.Context) {
 	every := lineEvery
-	if p.screen.terminal {
+	if p.screen.terminal && p.log == nil {
 		every = refreshEvery
 	}
 	tick := time.NewTicker(every)
@@ -56,9 +61,16 @@ func (p *progress) run(ctx context.Context) {
 func (p *progress) show() {
 	lines := make([]string, len(p.runs))
 	for i, r := range p.runs {
-		lines[i] = progressLine(r.Name, r.pipe.Status(), &p.last[i], time.Now())
+		line := progressLine(r.Name, r.pipe.Status(), &p.last[i], time.Now())
+		lines[i] = p.secrets.Hide(line) // a topic's name may be one
 	}
-	if p.screen.terminal {
+	switch {
+	case p.log != nil:
+		for _, line := range lines {
+			p.log.Info(line)
+		}
+		return
+	case p.screen.terminal:
 		p.screen.show(strings.Join(lines, " | "))
 		return
 	}

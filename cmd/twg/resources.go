@@ -11,7 +11,7 @@ import (
 // and holds no pointers: a collection costs about nothing, and comes rarely.
 // Go's default of 100 would let the host take twice the memory_budget before
 // the first one.
-const gcPercent = 25
+const gcPercent = 10
 
 // limitResources keeps the host's memory near its budget, and leaves half of
 // the cores to the plugins, which do most of the work: the host only passes

@@ -24,6 +24,10 @@ type runCmd struct {
 
 func (c *runCmd) Run(ctx context.Context, a *app) error {
 	f, err := a.checkFile(ctx, c.File)
+	if errors.Is(err, errInterrupted) {
+		r := &run{runCmd: c, app: a, json: c.JSON}
+		return errors.Join(r.interrupted(ctx), r.writeSummary())
+	}
 	if err != nil {
 		return err
 	}
@@ -81,27 +85,39 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	defer cancel()
 	for _, p := range f.pipelines {
 		pr, err := r.prepare(running, l, p, cancel)
+		if err != nil && ctx.Err() != nil {
+			return r.interrupted(ctx)
+		}
 		if err != nil {
 			return err
 		}
 		r.pipelines = append(r.pipelines, pr)
 	}
 	r.runTogether(running, cancel)
-	var errs []error
-	if r.UntilCaughtUp && ctx.Err() != nil {
-		errs = append(errs, errors.New("stopped by a signal before everything was caught up"))
-	}
+	errs := []error{r.interrupted(ctx)}
 	for _, p := range r.pipelines {
 		errs = append(errs, r.explain(p))
 	}
 	return errors.Join(errs...)
 }
 
+// interrupted is what a signal means for what was asked for: without
+// --until-caught-up it ends a run as it should.
+func (r *run) interrupted(ctx context.Context) error {
+	if r.UntilCaughtUp && ctx.Err() != nil {
+		return errors.New("stopped by a signal before everything was caught up")
+	}
+	return nil
+}
+
 // runTogether runs the pipelines with the progress beside them.
 func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 	var pipelines, others sync.WaitGroup
 	shown, end := context.WithCancel(context.WithoutCancel(ctx))
-	p := &progress{screen: r.screen, runs: r.pipelines}
+	p := &progress{screen: r.screen, runs: r.pipelines, secrets: r.secrets}
+	if r.app.LogFormat == "json" {
+		p.log = r.log
+	}
 	for _, pr := range r.pipelines {
 		pipelines.Go(func() {
 			if pr.err = pr.pipe.Run(ctx); pr.err != nil {

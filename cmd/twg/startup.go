@@ -57,7 +57,7 @@ func (s *startup) watchSink(ctx context.Context, status func() pipeline.Status) 
 	select {
 	case <-ctx.Done():
 	case <-t.C:
-		if st := status(); !st.SinkOpen && st.SinkRestarts > 0 && st.Records == 0 {
+		if st := status(); !st.SinkReached && st.SinkRestarts > 0 {
 			s.failed("sink", errors.New("the warnings above say why"))
 		}
 	}

@@ -28,8 +28,13 @@ func (c *validateCmd) Run(ctx context.Context, a *app) error {
 	result := validateResult{Diagnostics: config.Diagnostics{}}
 	for _, name := range c.Files {
 		f, err := a.checkFile(ctx, name)
-		if err != nil {
+		if errors.Is(err, errInterrupted) {
 			return err
+		}
+		if err != nil { // the other files are checked all the same
+			result.add(config.Diagnostics{config.FileProblem(name, err)})
+			worst = worse(worst, &exitError{code: codeOf(err)})
+			continue
 		}
 		result.add(f.diags)
 		worst = worse(worst, f.verdict())

@@ -8,6 +8,7 @@ package ackgate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
@@ -181,9 +182,10 @@ func (g *Gate) lookUp(b *batch, o *sdk.Outcome) (*entry, error) {
 	return nil, fmt.Errorf("receipt for batch %d: [%d,%d) of %s was not sent in it", b.id, o.From, o.Next, o.Stream)
 }
 
-// durable notes what an outcome makes durable of e.
+// durable notes what an outcome makes durable of e. One that rejects rows and
+// names none, or one that is not its own, makes nothing durable.
 func (e *entry) durable(o *sdk.Outcome) {
-	if e.done || (o.Kind != sdk.Durable && o.Kind != sdk.Rejected) {
+	if e.done || o.Kind != sdk.Durable && (o.Kind != sdk.Rejected || !namesOwn(o)) {
 		return
 	}
 	if o.Kind == sdk.Durable && o.From == e.from && o.Next == e.next {
@@ -193,15 +195,31 @@ func (e *entry) durable(o *sdk.Outcome) {
 	if e.parts == nil {
 		e.parts = &coverage.Set{}
 	}
-	at := o.From
-	for _, x := range o.Rejected { // ascending: a rejected position is a hole
-		e.parts.AddHeld(coverage.Interval{From: at, Next: x.Position})
-		at = x.Position + 1
+	for _, i := range accepted(o) {
+		e.parts.AddHeld(i)
 	}
-	e.parts.AddHeld(coverage.Interval{From: at, Next: o.Next})
 	if len(e.parts.Missing(coverage.Interval{From: e.from, Next: e.next})) == 0 {
 		e.done, e.parts = true, nil
 	}
+}
+
+func namesOwn(o *sdk.Outcome) bool {
+	return len(o.Rejected) > 0 && !slices.ContainsFunc(o.Rejected, func(x sdk.RejectedRow) bool {
+		return x.Position < o.From || x.Position >= o.Next
+	})
+}
+
+// accepted is what an outcome leaves of its range: each rejected position is a
+// hole, whatever the order in which they are named.
+func accepted(o *sdk.Outcome) []coverage.Interval {
+	if o.Kind == sdk.Durable {
+		return []coverage.Interval{{From: o.From, Next: o.Next}}
+	}
+	var refused coverage.Set
+	for _, x := range o.Rejected {
+		refused.AddHeld(coverage.Interval{From: x.Position, Next: x.Position + 1})
+	}
+	return refused.Missing(coverage.Interval{From: o.From, Next: o.Next})
 }
 
 // recount sets left to the spans of live runs that are not durable.
@@ -263,7 +281,7 @@ func (g *Gate) advance(r *run) {
 
 // push appends an entry; the room that popped ones left is used again.
 func (r *run) push(e entry) {
-	if r.head > 0 && len(r.queue) == cap(r.queue) {
+	if r.head > len(r.queue)/2 && len(r.queue) == cap(r.queue) {
 		n := copy(r.queue, r.queue[r.head:])
 		clear(r.queue[n:])
 		r.queue, r.head = r.queue[:n], 0

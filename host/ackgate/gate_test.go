@@ -73,6 +73,26 @@ func TestPartialFailureByGranularity(t *testing.T) {
 	}
 }
 
+// INV1: whatever a sink says about rows that it refuses, none of them counts
+// as durable.
+func TestRejectedRowsNeverCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows []int64
+		want int64
+	}{"in order": {[]int64{3, 7}, 3}, "out of order": {[]int64{7, 3}, 3}, "twice": {[]int64{4, 4}, 4}, "none named": {nil, 0}, "not its own": {[]int64{12}, 0}} {
+		o := sdk.Outcome{Stream: stream(1), Run: 1, From: 0, Next: 10, Kind: sdk.Rejected}
+		for _, p := range c.rows {
+			o.Rejected = append(o.Rejected, sdk.RejectedRow{Position: p})
+		}
+		t.Run(name, func(t *testing.T) {
+			g := started(t, sdk.GranularityRecord, 1)
+			track(t, g, 1, span(1, 0, 10))
+			complete(t, g, 1, o)
+			wantFrontier(t, g, 1, c.want)
+		})
+	}
+}
+
 func TestBatchWaitsForAllItsSpans(t *testing.T) {
 	g := started(t, sdk.GranularityBatch, 1, 2)
 	track(t, g, 1, span(1, 0, 10), span(2, 0, 5))

@@ -1,6 +1,7 @@
 package ackgate
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/twg-io/twg/sdk"
@@ -124,17 +125,19 @@ func (x *machine) receipt(t *rapid.T) {
 	o := durable(s.Run, from, rapid.Int64Range(from, s.Next).Draw(t, "next"))
 	o.Kind = rapid.SampledFrom([]sdk.OutcomeKind{sdk.Durable, sdk.Durable, sdk.Retryable, sdk.Fenced, sdk.Rejected}).Draw(t, "kind")
 	if o.Kind == sdk.Rejected && o.From < o.Next {
-		o.Rejected = []sdk.RejectedRow{{Position: rapid.Int64Range(o.From, o.Next-1).Draw(t, "rejected")}}
+		for _, p := range rapid.SliceOfN(rapid.Int64Range(o.From, o.Next-1), 0, 3).Draw(t, "rejected") { // in any order
+			o.Rejected = append(o.Rejected, sdk.RejectedRow{Position: p})
+		}
 	}
 	if err := x.g.Complete(id, []sdk.Outcome{o}); err != nil {
 		t.Fatal(err)
 	}
 	r, ok := x.m.live[s.Run]
-	if !ok || o.Kind != sdk.Durable && o.Kind != sdk.Rejected {
+	if !ok || o.Kind != sdk.Durable && (o.Kind != sdk.Rejected || len(o.Rejected) == 0) {
 		return
 	}
 	for p := o.From; p < o.Next; p++ {
-		if len(o.Rejected) == 0 || o.Rejected[0].Position != p {
+		if !slices.ContainsFunc(o.Rejected, func(x sdk.RejectedRow) bool { return x.Position == p }) {
 			r.durable[p] = true
 		}
 	}

@@ -29,6 +29,11 @@ const (
 	severityWarning = "warning"
 )
 
+// FileProblem is an error about a file that cannot be looked into.
+func FileProblem(file string, err error) Diagnostic {
+	return Diagnostic{Severity: severityError, Summary: "File cannot be checked", Detail: err.Error(), File: file}
+}
+
 // IsError tells an error from a warning.
 func (d Diagnostic) IsError() bool { return d.Severity == severityError }
 

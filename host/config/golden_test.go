@@ -25,6 +25,8 @@ var fakePlugins = map[string]struct {
 			{Name: "brokers", Type: `["list","string"]`, Required: true, Doc: "addresses of the servers"},
 			{Name: "password", Type: `"string"`, Sensitive: true, Doc: "the user's password"},
 			{Name: "limits", Type: `["object",{"bytes":"number","rows":"number"}]`, Doc: "bounds"},
+			{Name: "login", Type: `["object",{"user":"string","password":"string","how":"string"},["how"]]`, Sensitive: true, Doc: "who asks"},
+			{Name: "hosts", Type: `["map",["object",{"port":"number"}]]`, Doc: "ports by host"},
 			{Name: "linger", Type: `"number"`, Doc: "milliseconds"},
 		},
 		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -146,6 +147,30 @@ pipeline "orders" {
 	got := c.Secrets.Hide("login with hunter2-from-env and literal-secret at ./from-env failed")
 	if want := "login with (hidden) and (hidden) at ./from-env failed"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A secret is hidden in quotes, too: in an error that quotes it, and in a log
+// line that quotes the error.
+func TestQuotedSecretsAreHidden(t *testing.T) {
+	const secret = `pa"ss\wörd<1>` + "\t%"
+	var s Secrets
+	s.add(secret)
+	inJSON, err := json.Marshal("open " + secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		secret, fmt.Sprintf("open %q", secret), fmt.Sprintf("%q", fmt.Sprintf("open %q", secret)),
+		fmt.Sprintf("%+q", secret), string(inJSON), fmt.Sprintf("%q", inJSON),
+	} {
+		if got := s.Hide(text); !strings.Contains(got, "(hidden)") || strings.Contains(got, "ss") {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+	s.reveal(secret)
+	if text := fmt.Sprintf("open %q", secret); s.Hide(text) != text {
+		t.Errorf("revealed, and still hidden: %s", s.Hide(text))
 	}
 }
 

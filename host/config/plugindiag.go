@@ -1,9 +1,7 @@
 package config
 
 import (
-	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -68,35 +66,4 @@ func literalKey(expr hclsyntax.Expression) string {
 		return ""
 	}
 	return v.AsString()
-}
-
-// innermost is the range of the element that could not be converted and, if it
-// lies inside the value, what was wanted there.
-func innermost(expr hclsyntax.Expression, err error) (r hcl.Range, inside string) {
-	at, ok := errors.AsType[cty.PathError](err)
-	if !ok || len(at.Path) == 0 {
-		return expr.Range(), ""
-	}
-	var path []string
-	for _, step := range at.Path {
-		switch s := step.(type) {
-		case cty.GetAttrStep:
-			path = append(path, s.Name)
-		case cty.IndexStep:
-			path = append(path, keyText(s.Key))
-		}
-	}
-	return descend(expr, path).Range(), "; at " + strings.Join(path, ".") + ": " + at.Error()
-}
-
-func keyText(key cty.Value) string {
-	switch {
-	case !key.IsKnown() || key.IsNull() || key.IsMarked():
-		return ""
-	case key.Type() == cty.Number:
-		return key.AsBigFloat().Text('f', -1)
-	case key.Type() == cty.String:
-		return key.AsString()
-	}
-	return ""
 }

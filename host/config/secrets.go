@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -25,8 +27,13 @@ func (s *Secrets) add(value string) {
 	defer s.mu.Unlock()
 	for line := range strings.Lines(value) {
 		line = strings.TrimSpace(line)
-		if len(line) >= minSecret && !slices.Contains(s.texts, line) && !slices.Contains(s.revealed, line) {
-			s.texts = append(s.texts, line)
+		if len(line) < minSecret || slices.Contains(s.revealed, line) {
+			continue
+		}
+		for _, text := range spellings(line) {
+			if !slices.Contains(s.texts, text) {
+				s.texts = append(s.texts, text)
+			}
 		}
 	}
 	// Longest first: a secret may be a part of another.
@@ -40,8 +47,31 @@ func (s *Secrets) reveal(value string) {
 	for line := range strings.Lines(value) {
 		line = strings.TrimSpace(line)
 		s.revealed = append(s.revealed, line)
-		s.texts = slices.DeleteFunc(s.texts, func(t string) bool { return t == line })
+		known := spellings(line)
+		s.texts = slices.DeleteFunc(s.texts, func(t string) bool { return slices.Contains(known, t) })
 	}
+}
+
+// spellings are the ways in which a text stands in output: as it is, and
+// quoted as Go and as JSON do it, twice at most (an error that quotes it, in a
+// log that quotes the error). Only what needs escapes has more than one.
+func spellings(text string) []string {
+	out := []string{text}
+	for range 2 {
+		for _, t := range slices.Clone(out) {
+			for _, q := range []string{strconv.Quote(t), strconv.QuoteToASCII(t), quoteJSON(t)} {
+				if q = q[1 : len(q)-1]; !slices.Contains(out, q) {
+					out = append(out, q)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func quoteJSON(text string) string {
+	quoted, _ := json.Marshal(text) // a string always can be
+	return string(quoted)
 }
 
 // Hide replaces every secret in text.

@@ -106,10 +106,12 @@ func (c *settingsCheck) require(a sdk.Attribute, r hcl.Range) {
 }
 
 func (c *settingsCheck) convert(a sdk.Attribute, got *hclsyntax.Attribute, v cty.Value, want cty.Type) {
+	if !c.shape(spot{got.Expr, a.Name}, v, want) {
+		return
+	}
 	converted, err := convert.Convert(v, want)
-	if err != nil {
-		r, inside := innermost(got.Expr, err)
-		c.problem(r, "Wrong type", fmt.Sprintf("%q must be %s%s.", a.Name, typeName(want), inside))
+	if err != nil { // types that do not fit together, such as a list's elements
+		c.problem(got.Expr.Range(), "Wrong type", fmt.Sprintf("%q must be %s.", a.Name, typeName(want)))
 		return
 	}
 	if converted.IsNull() {

@@ -19,8 +19,11 @@ func WriteText(w io.Writer, ds Diagnostics) error {
 
 func writeOne(b *strings.Builder, d Diagnostic) {
 	fmt.Fprintf(b, "%s: %s\n", strings.ToUpper(d.Severity[:1])+d.Severity[1:], d.Summary)
-	if d.File != "" {
+	switch {
+	case d.Line > 0:
 		fmt.Fprintf(b, "  %s:%d:%d\n", d.File, d.Line, d.Column)
+	case d.File != "":
+		fmt.Fprintf(b, "  %s\n", d.File)
 	}
 	if d.Snippet != "" {
 		writeSnippet(b, d)

@@ -32,15 +32,18 @@ type Decision struct {
 // yet, or sdk.NoPosition. cov is raw's coverage, nil if the gating sink keeps
 // none.
 func Decide(a sdk.Assignment, own int64, cov *coverage.Set) Decision {
-	if own >= 0 {
-		return decide(a, own, true, false, cov)
-	}
 	committed, foreign := a.Committed, false
 	if known := a.CommittedIncarnation; known != "" && a.Stream.Incarnation != "" && known != a.Stream.Incarnation {
 		// The topic was deleted and created again: the offset is another
 		// stream's, and the new one is read from its beginning ("latest" would
 		// lose what came before the metadata refresh).
 		committed, foreign = sdk.NoPosition, true
+	}
+	if own >= 0 {
+		if cov == nil { // nobody rewinds: the higher one is the later one
+			own = max(own, committed)
+		}
+		return decide(a, own, true, false, cov)
 	}
 	return decide(a, committed, a.CommittedIncarnation != "", foreign, cov)
 }

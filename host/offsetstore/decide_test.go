@@ -75,6 +75,9 @@ func TestDecideKnowsOwnCommits(t *testing.T) {
 	if d := Decide(a, 90, set(iv(0, 90))); d.Position != 90 || d.Alarm != "" {
 		t.Errorf("agree: %+v", d)
 	}
+	if d := Decide(sdk.Assignment{Committed: 95}, 90, nil); d.Position != 95 {
+		t.Errorf("no store, and another host went on meanwhile: %+v", d)
+	}
 	if d := Decide(a, 90, nil); d.Position != 90 || d.CommitFirst {
 		t.Errorf("no store: %+v", d)
 	}

@@ -8,31 +8,49 @@ import (
 )
 
 // budget is the byte budget of the frames that are held (INV5):
-// used + credit <= limit, but for the one frame that a source may overdraw.
+// used + credit <= limit when credit is granted; what arrives may pass that by
+// one frame, which a source may overdraw, and by the overhead of what was
+// granted.
 type budget struct {
 	limit  int64
-	used   int64 // frames received and not released
+	frames int64 // bytes of the frames that are received and not released
+	used   int64 // the same, with what they take beside
 	credit int64 // granted to the open source and not used up yet
 }
+
+// itemOverhead is about what the host keeps beside a frame's bytes. It counts:
+// while a sink is away, a trickle of records comes in very many small frames.
+const itemOverhead = 2 << 10
+
+// cost is what a frame of n bytes takes of the budget.
+func cost(n int64) int64 { return n + itemOverhead }
 
 // received accounts for a frame; false: it came without credit.
 func (b *budget) received(n int64) bool {
 	ok := b.credit > 0
-	b.used += n
+	b.frames += n
+	b.used += cost(n)
 	b.credit -= n
 	return ok
 }
 
-func (b *budget) released(n int64) { b.used -= n }
+func (b *budget) released(n int64) {
+	b.frames -= n
+	b.used -= cost(n)
+}
 
 // reset forgets the credit of a source that is gone.
 func (b *budget) reset() { b.credit = 0 }
 
+// ahead bounds credit, because the overhead of the frames that will use it is
+// not known yet.
+func (b *budget) ahead() int64 { return max(b.limit/8, min(b.limit, 1<<20)) }
+
 // grantable is what may be granted now. Crumbs are saved up, so that a large
 // budget costs few messages; a source without credit gets any.
 func (b *budget) grantable() int64 {
-	n := b.limit - b.used - b.credit
-	if n <= 0 || n < min(b.limit/8, 256<<10) && b.credit > 0 {
+	n := min(b.limit-b.used, b.ahead()) - b.credit
+	if n <= 0 || n < min(b.ahead()/4, 256<<10) && b.credit > 0 {
 		return 0
 	}
 	return n

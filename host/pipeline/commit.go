@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
@@ -37,20 +39,27 @@ func (p *Pipeline) commitReady() {
 	p.commits.busy = true
 	src := p.src
 	p.goRun(func() {
-		errs := commit(src.life, src.reader, ready)
+		errs := p.commit(src.life, src.reader, ready)
 		p.box.post(func() { p.committed(ready, errs) })
 	})
 }
 
-// commit tells a source's server how far everything is durable.
-func commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []error {
+// commit tells a source's server how far everything is durable. It waits for
+// its turn: a start may have a position of its own to commit.
+func (p *Pipeline) commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	select {
+	case p.committing <- struct{}{}:
+		defer func() { <-p.committing }()
+	case <-ctx.Done():
+		return slices.Repeat([]error{ctx.Err()}, len(ready))
+	}
 	marks := make([]sdk.Mark, len(ready))
 	for i, c := range ready {
 		marks[i] = c.Mark()
 	}
 	faultpoint.Hit("commit")
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
 	return r.Commit(ctx, marks)
 }
 
@@ -58,23 +67,42 @@ func commit(ctx context.Context, r sdk.Reader, ready []ackgate.Committable) []er
 // the stream has gone elsewhere, Revoking, Lost or the source's end say so.
 func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
 	p.commits.busy = false
-	var failed error
-	for i, c := range ready {
-		if errs != nil && errs[i] != nil {
-			p.gate.Failed(c)
-			failed = errs[i]
-			continue
-		}
-		p.gate.Committed(c)
-		if st := p.byRun[c.Run()]; st != nil {
-			st.base, st.hasBase = c, true
-		}
-	}
+	failed := p.noteCommitted(ready, errs)
 	if failed == nil {
 		p.commits.fails = 0
 		return
 	}
 	p.commits.fails++
+	if sdk.KindOf(failed) == sdk.KindFatal {
+		p.halt(fmt.Errorf("commit positions: %w", failed))
+	}
 	p.commits.retry = time.Now().Add(backoff(p.commits.fails))
 	p.log.Warn("commit failed; trying again", "error", failed)
+}
+
+// noteCommitted tells the gate what became of each position and returns an
+// error, a fatal one if there is one.
+func (p *Pipeline) noteCommitted(ready []ackgate.Committable, errs []error) (failed error) {
+	for i, c := range ready {
+		if errs != nil && errs[i] != nil {
+			p.gate.Failed(c)
+			if sdk.KindOf(failed) != sdk.KindFatal {
+				failed = errs[i]
+			}
+			continue
+		}
+		p.gate.Committed(c)
+		p.noteBase(c)
+	}
+	return failed
+}
+
+// noteBase notes what the source's server holds now, also if the run that it
+// was committed for is over: the stream may have been assigned again with what
+// stood there before.
+func (p *Pipeline) noteBase(c ackgate.Committable) {
+	if st := p.streams[c.Stream()]; st != nil {
+		st.base, st.hasBase = c, true
+		st.proof, st.hasProof = c, true
+	}
 }

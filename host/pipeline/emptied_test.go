@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // empty is what somebody does who removes the sink's directory.
@@ -51,4 +53,46 @@ func TestSinkEmptiedWhileRunning(t *testing.T) {
 			})
 		})
 	}
+}
+
+// rewind is what somebody does who restores a backup of the store: rows and
+// coverage of a stream from at on are gone. The epoch was there before.
+func (s *fakeStore) rewind(k sdk.Stream, at int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cov := &coverage.Set{}
+	for _, i := range s.set(k).HeldWithin(coverage.Interval{Next: at}) {
+		cov.AddHeld(i)
+	}
+	s.cov[k] = cov
+	for pos := range s.rows[k] {
+		if pos >= at {
+			delete(s.rows[k], pos)
+		}
+	}
+}
+
+// INV1: the store is restored to an older state while no session is open. What
+// it lost is read again, though its epoch is still the current one.
+func TestStoreRestoredBetweenSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, sink := newTopic(2, 60), &fakeSink{store: newStore()}
+		sink.script = func(w *fakeWriter, b *sdk.Batch) bool {
+			if sink.batch != 30 {
+				return false
+			}
+			sink.store.rewind(part(0), 9)
+			w.ses.Fail(errors.New("connection reset"))
+			return true
+		}
+		cfg := config(topic, sink)
+		p, err := run(t, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantAll(t, topic, sink.store)
+		if p.Status().Alarms != 1 {
+			t.Errorf("%d alarms, want 1", p.Status().Alarms)
+		}
+	})
 }

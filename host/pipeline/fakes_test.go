@@ -116,13 +116,20 @@ func (r *fakeReader) Resolve(_ context.Context, qs []sdk.Query) (out []sdk.Resol
 	return out, nil
 }
 
+// Start may be called beside Close, which ends it.
 func (r *fakeReader) Start(_ context.Context, sts []sdk.Start) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	for _, st := range sts {
+		if before := r.runs[r.byStream[st.Stream]]; before != nil {
+			before()
+		}
 		ctx, cancel := context.WithCancel(r.ctx)
-		r.mu.Lock()
 		r.runs[st.Run] = cancel
 		r.byStream[st.Stream] = st.Run
-		r.mu.Unlock()
 		r.wg.Go(func() { r.run(ctx, st) })
 	}
 	return nil
@@ -204,13 +211,24 @@ func (r *fakeReader) Drop(_ context.Context, runs []uint64) error {
 	for _, id := range runs {
 		if c := r.runs[id]; c != nil {
 			c()
+			delete(r.runs, id)
 		}
 	}
 	return nil
 }
 
+// hasOther reports whether m's stream has another run than m names.
+func (r *fakeReader) hasOther(m sdk.Mark) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := r.byStream[m.Stream]
+	return r.runs[id] != nil && id != m.Run
+}
+
 func (r *fakeReader) Close(context.Context) error {
+	r.mu.Lock()
 	r.cancel()
+	r.mu.Unlock()
 	r.wg.Wait()
 	return nil
 }
@@ -267,10 +285,12 @@ type fakeSink struct {
 	store  *fakeStore
 	hold   bool // answer at Flush only
 	script func(w *fakeWriter, b *sdk.Batch) (handled bool)
-	mu     sync.Mutex
-	opens  int
-	writer *fakeWriter
-	batch  int // batches seen
+	// onRecord is called before coverage is recorded, with the store locked.
+	onRecord func()
+	mu       sync.Mutex
+	opens    int
+	writer   *fakeWriter
+	batch    int // batches seen
 }
 
 func (s *fakeSink) Describe() sdk.Description { return sdk.Description{Name: "fake"} }
@@ -312,6 +332,9 @@ func (s *fakeSink) Cursors(context.Context, []sdk.Stream) ([]sdk.Cursor, error) 
 func (s *fakeSink) Record(_ context.Context, _ string, rs []sdk.CoverageRecord) error {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
+	if s.onRecord != nil {
+		s.onRecord()
+	}
 	for _, r := range rs {
 		if r.Epoch != s.store.epochs[r.Stream] {
 			return sdk.Errorf(sdk.KindFenced, "record", "stale epoch")

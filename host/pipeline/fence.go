@@ -23,14 +23,21 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 		}
 	}
 	st.fences = append(recent, now)
-	run := st.run
-	p.endRun(st)
 	if len(st.fences) >= maxFences || p.cfg.SourceCaps.Position == sdk.PositionStore {
+		p.endRun(st)
 		p.halt(fmt.Errorf("stream %s was fenced %d times within a minute: two hosts believe that they own it: this one (%s) and %v. Stop one of them. (%s)",
 			st.key, len(st.fences), p.cfg.Owner, st.owners, reason))
 		return
 	}
 	p.log.Warn("fenced; proving ownership before the stream is acquired again", "stream", st.key.String(), "reason", reason)
+	p.startAgain(st, true)
+}
+
+// startAgain ends a stream's run, here and at the source, and starts the
+// stream anew. While the source still has the run it would refuse a proof.
+func (p *Pipeline) startAgain(st *stream, prove bool) {
+	run := st.run
+	p.endRun(st)
 	src := p.src
 	if src == nil || !src.isOpen() {
 		return // it will be assigned anew
@@ -43,7 +50,7 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 		}
 		p.box.post(func() {
 			if p.live(st) && p.src == src && p.stopping == nil {
-				p.start(src, []*stream{st}, true)
+				p.start(src, []*stream{st}, prove)
 			}
 		})
 	})

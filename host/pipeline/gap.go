@@ -36,8 +36,7 @@ func (p *Pipeline) resumeAfterGaps() {
 		if !ok || s.Frontier != s.Tail || p.src == nil {
 			return !ok
 		}
-		p.endRun(st)
-		p.start(p.src, []*stream{st}, false)
+		p.startAgain(st, false)
 		return true
 	})
 }

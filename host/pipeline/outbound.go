@@ -37,7 +37,13 @@ func (o *outbound) init() { o.sent = map[uint64]*sending{} }
 func (o *outbound) add(it *item) { o.items = append(o.items, it) }
 
 func (o *outbound) remove(it *item) {
-	if i, ok := slices.BinarySearchFunc(o.items, it.id, func(a *item, id uint64) int { return int(int64(a.id) - int64(id)) }); ok {
+	i, ok := slices.BinarySearchFunc(o.items, it.id, func(a *item, id uint64) int { return int(int64(a.id) - int64(id)) })
+	switch {
+	case !ok:
+	case i == 0: // almost always: there may be very many
+		o.items[0] = nil
+		o.items = o.items[1:]
+	default:
 		o.items = slices.Delete(o.items, i, i+1)
 	}
 }
@@ -61,7 +67,7 @@ func (p *Pipeline) send(it *item) {
 		if o.unflushed == 0 {
 			o.oldestSent = time.Now()
 		}
-		o.unflushed += b.Bytes()
+		o.unflushed += cost(b.Bytes())
 		o.ses.push(b)
 	}
 }
@@ -128,6 +134,7 @@ func (o *outbound) dropRun(p *Pipeline, run uint64) {
 // its positions.
 func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
+	p.stat.SinkReached = true
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
 	for _, it := range o.items {
 		p.send(it)

@@ -79,6 +79,9 @@ type Pipeline struct {
 	// sinkDone says that it has.
 	stopSink chan struct{}
 	sinkDone chan struct{}
+	// starting is held by the starter that is at work, committing by whoever
+	// commits.
+	starting, committing chan struct{}
 
 	// Owned by the loop.
 	gate     *ackgate.Gate
@@ -104,7 +107,7 @@ func New(cfg Config) *Pipeline {
 	cfg.Logger = orDefault(cfg.Logger, slog.Default())
 	p := &Pipeline{
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
-		stopSink: make(chan struct{}), sinkDone: make(chan struct{}),
+		stopSink: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 	}
 	p.budget.limit = cfg.MemoryBudget

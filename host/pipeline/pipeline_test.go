@@ -318,6 +318,7 @@ func TestSourceRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		topic, sink := newTopic(2, 300), &fakeSink{store: newStore()}
 		cfg := config(topic, sink)
+		cfg.MemoryBudget = 4000 // so that no life delivers everything
 		src := cfg.Source.(*fakeSource)
 		sink.script = func(*fakeWriter, *sdk.Batch) bool {
 			if sink.batch%20 == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // revoke is streams that the source must give up by a deadline. Until then
@@ -111,6 +112,9 @@ func (p *Pipeline) outcome(it *item, o *sdk.Outcome) {
 	i := it.span(o.Stream, o.Run)
 	switch o.Kind {
 	case sdk.Durable:
+		if st := p.byRun[o.Run]; st != nil {
+			st.held.AddHeld(coverage.Interval{From: o.From, Next: o.Next})
+		}
 		p.sawDurable(it, i, it.durable(i, o.From, o.Next))
 	case sdk.Rejected:
 		p.rejected(o)

@@ -109,6 +109,10 @@ func (p *Pipeline) liveSession(ctx context.Context, ses *session) error {
 	if err != nil {
 		return err
 	}
+	if err := p.compare(ctx); err != nil {
+		p.closeWriter(ctx, w, err)
+		return err
+	}
 	p.box.post(func() { p.sessionUp(ses) })
 	life, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -2,44 +2,43 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/host/offsetstore"
-	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // starter brings streams from Assigned to Start, off the loop: epochs are
 // acquired, coverage is read, the start is decided, what it skips is recorded,
-// and only then may the source begin. Any failure begins again from the top.
+// and only then may the source begin. A failure begins again from the coverage;
+// epochs that were acquired are kept unless they turn out to be fenced.
 type starter struct {
 	p   *Pipeline
 	src *source
 	sts []*stream
 	as  []sdk.Assignment
 	own []int64 // what this host has committed of each
-	// prove: before acquiring, the source must show that it still owns the
-	// streams (after a fence).
-	prove  []ackgate.Committable
-	gaps   []*sdk.Gap
-	fences int
+	// proving: before acquiring, the source must show that it still owns the
+	// streams (after a fence); proofs are the commits that do.
+	proving bool
+	proofs  []ackgate.Committable
+	gaps    []*sdk.Gap
+	fences  int
 
-	epochs []sdk.Epoch
+	epochs map[*stream]sdk.Epoch // what was acquired
 	covs   []*coverage.Set
 	plan   []offsetstore.Decision
 }
 
 // start starts streams of one assignment together.
 func (p *Pipeline) start(src *source, sts []*stream, prove bool) {
-	s := &starter{p: p, src: src, sts: sts}
+	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[*stream]sdk.Epoch{}}
 	for _, st := range sts {
 		st.starter = s
-		if prove && st.hasBase {
-			s.prove = append(s.prove, st.base.ForRun(p.newRun()))
-		}
 	}
 	p.goRun(func() { s.run(src.life, prove) })
 }
@@ -63,7 +62,7 @@ func (s *starter) run(ctx context.Context, delayed bool) {
 			return
 		}
 		err := s.try(ctx)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errNobodyWaits) {
 			return
 		}
 		switch sdk.KindOf(err) {
@@ -84,9 +83,12 @@ func (s *starter) refresh(ctx context.Context) bool {
 	reply := make(chan struct{})
 	s.p.box.post(func() {
 		s.sts = slices.DeleteFunc(slices.Clone(s.sts), func(st *stream) bool { return !s.owns(st) })
-		s.as, s.own, s.gaps = nil, nil, nil
+		s.as, s.own, s.gaps, s.proofs = nil, nil, nil, nil
 		for _, st := range s.sts {
 			s.as, s.own, s.gaps = append(s.as, st.assignment), append(s.own, st.ownCommit()), append(s.gaps, st.gap)
+			if s.proving && st.hasProof {
+				s.proofs = append(s.proofs, st.proof.ForRun(s.p.newRun()))
+			}
 		}
 		close(reply)
 	})
@@ -111,11 +113,24 @@ func (s *starter) split(err error) {
 		switch {
 		case !s.owns(st):
 		case len(s.sts) == 1:
-			s.p.log.Info("the source no longer has the stream", "stream", st.key.String(), "error", err)
-			s.p.drop(st)
+			s.p.giveUp(st, err)
 		default:
-			s.p.start(s.src, []*stream{st}, false)
+			s.p.start(s.src, []*stream{st}, s.proving)
 		}
+	}
+}
+
+// giveUp drops a stream that the source says it has no longer. It is assigned
+// again if the source gets it back.
+func (p *Pipeline) giveUp(st *stream, err error) {
+	p.log.Info("the source no longer has the stream", "stream", st.key.String(), "error", err)
+	p.drop(st)
+}
+
+// notOurs gives up the stream of a run that the source refused to start.
+func (p *Pipeline) notOurs(run uint64, err error) {
+	if st := p.byRun[run]; st != nil {
+		p.giveUp(st, err)
 	}
 }
 
@@ -123,11 +138,19 @@ func (s *starter) try(ctx context.Context) error {
 	if err := s.proveOwnership(ctx); err != nil {
 		return err
 	}
-	s.epochs, s.covs = make([]sdk.Epoch, len(s.as)), make([]*coverage.Set, len(s.as))
-	if s.p.store != nil {
-		if err := s.acquire(ctx); err != nil {
-			return err
-		}
+	// One start at a time, and only of what is still to be started: a late one
+	// would fence the stream's next run in this very process, or replace it.
+	select {
+	case s.p.starting <- struct{}{}:
+		defer func() { <-s.p.starting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !s.refresh(ctx) {
+		return errNobodyWaits
+	}
+	if err := s.acquire(ctx); err != nil {
+		return err
 	}
 	if err := s.decide(ctx); err != nil {
 		return err
@@ -139,59 +162,21 @@ func (s *starter) try(ctx context.Context) error {
 }
 
 func (s *starter) proveOwnership(ctx context.Context) error {
-	if len(s.prove) == 0 {
+	if len(s.proofs) == 0 {
 		return nil
 	}
-	for _, err := range commit(ctx, s.src.reader, s.prove) {
+	for _, err := range s.p.commit(ctx, s.src.reader, s.proofs) {
 		if err != nil {
 			return fmt.Errorf("prove that the source still owns its streams: %w", err)
 		}
 	}
+	proofs := s.proofs
+	s.p.box.post(func() {
+		for _, c := range proofs {
+			s.p.noteBase(c)
+		}
+	})
 	return nil
-}
-
-// acquire takes the streams' epochs before it reads their coverage: what an
-// older owner still has under way cannot land any more.
-func (s *starter) acquire(ctx context.Context) error {
-	streams := make([]sdk.Stream, len(s.as))
-	index := map[sdk.Stream]int{}
-	for i, a := range s.as {
-		streams[i], index[a.Stream] = a.Stream, i
-	}
-	if s.p.cfg.SinkCaps.Fencing {
-		got, err := s.p.store.Acquire(ctx, s.p.cfg.Owner, streams)
-		if err != nil {
-			return fmt.Errorf("acquire epochs: %w", err)
-		}
-		for _, a := range got {
-			s.epochs[index[a.Stream]] = a.Epoch
-			s.notePrevious(s.sts[index[a.Stream]], a.Previous)
-		}
-		for i, e := range s.epochs {
-			if e.IsZero() {
-				return sdk.Errorf(sdk.KindRetryable, "acquire epochs", "the store gave none for %s", streams[i])
-			}
-		}
-	}
-	got, err := s.p.store.Coverage(ctx, sdk.LaneRaw, streams)
-	if err != nil {
-		return fmt.Errorf("read coverage: %w", err)
-	}
-	for i := range s.covs {
-		s.covs[i] = &coverage.Set{}
-	}
-	for _, c := range got {
-		if i, ok := index[c.Stream]; ok && c.Set != nil {
-			s.covs[i] = c.Set
-		}
-	}
-	return nil
-}
-
-func (s *starter) notePrevious(st *stream, owner string) {
-	if owner != "" && owner != s.p.cfg.Owner {
-		s.p.box.post(func() { st.owners = append(st.owners, owner) })
-	}
 }
 
 // decide chooses the positions; symbolic ones are asked for in one question.
@@ -234,7 +219,7 @@ func (s *starter) record(ctx context.Context) error {
 	for i := range s.plan {
 		voids := s.voids(i)
 		if len(voids) > 0 {
-			recs = append(recs, sdk.CoverageRecord{Stream: s.as[i].Stream, Epoch: s.epochs[i], Void: voids})
+			recs = append(recs, sdk.CoverageRecord{Stream: s.as[i].Stream, Epoch: s.epochs[s.sts[i]], Void: voids})
 		}
 	}
 	if len(recs) == 0 || s.p.store == nil {
@@ -251,6 +236,8 @@ func (s *starter) record(ctx context.Context) error {
 
 // fencedAtStart: somebody acquired between our acquiring and recording.
 func (s *starter) fencedAtStart(err error) error {
+	s.proving = true
+	clear(s.epochs)
 	if s.fences++; s.fences >= maxFences {
 		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times: two hosts believe that they own %s; stop one of them: %v", s.fences, s.as[0].Stream, err)
 	}
@@ -278,92 +265,6 @@ func (s *starter) voids(i int) []coverage.Void {
 	}
 	s.plan[i].Position = after.FirstHole()
 	return voids
-}
-
-// begin registers the runs with the gate and tells the source to start.
-func (s *starter) begin(ctx context.Context) error {
-	reply := make(chan begun, 1)
-	s.p.box.post(func() { reply <- s.register() })
-	var b begun
-	select {
-	case b = <-reply:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if len(b.starts) == 0 {
-		return nil
-	}
-	faultpoint.Hit("start")
-	err := s.commitFirst(ctx, b.first)
-	if err == nil {
-		err = s.src.reader.Start(ctx, b.starts)
-	}
-	if err != nil {
-		s.p.box.post(func() { s.unregister() })
-		return fmt.Errorf("start streams: %w", err)
-	}
-	return nil
-}
-
-// begun is what the loop registered: what to start, and what to commit first.
-type begun struct {
-	starts []sdk.Start
-	first  []ackgate.Committable
-}
-
-// commitFirst records start positions at the source's own server where the
-// sink has no store for them.
-func (s *starter) commitFirst(ctx context.Context, first []ackgate.Committable) error {
-	if len(first) == 0 {
-		return nil
-	}
-	for _, err := range commit(ctx, s.src.reader, first) {
-		if err != nil {
-			return fmt.Errorf("commit the start position: %w", err)
-		}
-	}
-	s.p.box.post(func() { s.p.committed(first, nil) })
-	return nil
-}
-
-// register runs on the loop.
-func (s *starter) register() begun {
-	var b begun
-	for i, st := range s.sts {
-		if !s.owns(st) {
-			continue
-		}
-		d := s.plan[i]
-		if d.Alarm != "" {
-			s.p.alarm(d.Alarm)
-		}
-		if st.gap != nil {
-			s.p.alarm(fmt.Sprintf("positions [%d,%d) of %s are gone at the source (%s); going on after them", st.gap.Wanted, st.gap.Available, st.key, st.gap.Reason))
-			st.gap = nil
-		}
-		st.run, st.epoch = s.p.newRun(), s.epochs[i]
-		c, err := s.p.gate.Start(st.run, st.key, d.Position, st.committed(), s.p.granularity(st.key))
-		if err != nil {
-			s.p.halt(err)
-			return begun{}
-		}
-		s.p.byRun[st.run] = st
-		b.starts = append(b.starts, sdk.Start{Stream: st.key, Run: st.run, Epoch: st.epoch, Position: d.Position})
-		if d.CommitFirst {
-			b.first = append(b.first, c)
-		}
-	}
-	return b
-}
-
-// unregister undoes register, on the loop: the next try uses new runs.
-func (s *starter) unregister() {
-	for _, st := range s.sts {
-		if s.owns(st) {
-			s.p.endRun(st)
-			st.starter = s
-		}
-	}
 }
 
 func (p *Pipeline) granularity(s sdk.Stream) sdk.Granularity {

@@ -16,11 +16,12 @@ type Status struct {
 	// receipt did.
 	FirstRecord    time.Time
 	LastDurable    time.Time
-	InFlight       int64 // bytes held
+	InFlight       int64 // bytes of the frames that are held
 	Alarms         int
 	SourceRestarts int
 	SinkRestarts   int
 	SinkOpen       bool
+	SinkReached    bool // a session was open at some time
 	Streams        []StreamStatus
 }
 
@@ -54,7 +55,7 @@ func (p *Pipeline) Status() Status {
 }
 
 func (p *Pipeline) snapshot() Status {
-	p.stat.InFlight = p.budget.used
+	p.stat.InFlight = p.budget.frames
 	p.stat.SinkOpen = p.out.ses != nil
 	p.stat.Streams = nil
 	for _, st := range p.streams {
@@ -111,7 +112,9 @@ func (p *Pipeline) caughtUp() bool {
 		if st.ended {
 			want = s.Tail
 		}
-		if s.Frontier < want || s.Committed < want {
+		// A committed position above the frontier is not ours, or is about to be
+		// rewound.
+		if s.Frontier < want || s.Committed < want || s.Committed > s.Frontier {
 			return false
 		}
 	}

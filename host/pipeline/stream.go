@@ -6,6 +6,7 @@ import (
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // stream is an assignment of a stream: from Assigned until it is revoked,
@@ -20,12 +21,16 @@ type stream struct {
 	// end is where the source last said that the stream ends; target what it
 	// said first, which "caught up" means. -1: not said yet.
 	end, target int64
-	// base is the newest position that is committed, to prove with.
-	base    ackgate.Committable
-	hasBase bool
-	gap     *sdk.Gap
-	fences  []time.Time
-	owners  []string // who fenced it, for people
+	// base is the newest position that is committed. proof is what may be
+	// committed to show that the source still owns the stream.
+	base, proof       ackgate.Committable
+	hasBase, hasProof bool
+	// held is what the sink is known to hold since the run was started: all
+	// below its start, and what was answered as durable.
+	held   coverage.Set
+	gap    *sdk.Gap
+	fences []time.Time
+	owners []string // who fenced it, for people
 }
 
 func (st *stream) seeEnd(end int64) {

@@ -71,6 +71,11 @@ func (p *Process) Stop(ctx context.Context) {
 // which explains it.
 const exitWait = time.Second
 
+// errUnwinding marks an error by which a plugin's side of a stream was
+// canceled, though nobody here did that: a program that panics runs its
+// deferred functions before it ends.
+var errUnwinding = errors.New("the plugin canceled its stream")
+
 // explain adds to an error how the process ended, if it did, and what it wrote
 // last.
 func (p *Process) explain(err error) error {
@@ -78,7 +83,7 @@ func (p *Process) explain(err error) error {
 		return nil
 	}
 	wait := time.Duration(0)
-	if errors.Is(err, wire.ErrConnection) {
+	if errors.Is(err, wire.ErrConnection) || errors.Is(err, errUnwinding) {
 		wait = exitWait
 	}
 	select {

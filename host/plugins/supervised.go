@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -23,6 +25,14 @@ func (p supervised) failed(proc *Process, err error) error {
 	err = proc.explain(err)
 	proc.retire(err)
 	return err
+}
+
+// broke is failed for a session that ended without the host's doing.
+func (p supervised) broke(proc *Process, err error) error {
+	if errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%w: %w", errUnwinding, err)
+	}
+	return p.failed(proc, err)
 }
 
 // Source is the plugin as a source. Open waits for a process that runs. Its
@@ -50,7 +60,7 @@ type explainingEvents struct {
 	proc *Process
 }
 
-func (e explainingEvents) Fail(err error) { e.Events.Fail(e.p.failed(e.proc, err)) }
+func (e explainingEvents) Fail(err error) { e.Events.Fail(e.p.broke(e.proc, err)) }
 
 type supervisedReader struct {
 	sdk.Reader
@@ -102,7 +112,7 @@ func (p supervisedSink) Open(ctx context.Context, ses sdk.Session) (sdk.Writer, 
 		return nil, err
 	}
 	fail := ses.Fail
-	ses.Fail = func(err error) { fail(p.failed(proc, err)) }
+	ses.Fail = func(err error) { fail(p.broke(proc, err)) }
 	w, err := proc.Sink(p.s.caps).Open(ctx, ses)
 	if err != nil {
 		return nil, p.failed(proc, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
 	"syscall"
@@ -133,7 +134,18 @@ func (s *fakeSink) Open(ctx context.Context, ses sdk.Session) (sdk.Writer, error
 	if s.wrong("stops") {
 		time.AfterFunc(50*time.Millisecond, func() { syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
 	}
+	interruptible(s.fakeSettings)
 	return &fakeWriter{s: s, ses: ses}, nil
+}
+
+// interruptible ends the process at Ctrl-C.
+func interruptible(s fakeSettings) {
+	if !wrongs(s.Wrong).is("interruptible") {
+		return
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	go func() { <-c; os.Exit(1) }()
 }
 
 type fakeWriter struct {
@@ -228,6 +240,9 @@ func (w *fakeWriter) answer(b *sdk.Batch, stale map[sdk.Span]bool) {
 		case len(stale) > 0:
 			r.Outcomes[i].Kind = sdk.Retryable
 		}
+	}
+	if w.s.wrong("halfspan") && w.ses.Granularity == sdk.GranularityRecord {
+		r.Outcomes[0].Next--
 	}
 	if w.s.wrong("half") {
 		r.Outcomes = r.Outcomes[:1]

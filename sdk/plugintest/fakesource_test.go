@@ -69,6 +69,7 @@ func (s *fakeSource) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) 
 	if s.wrong("stops") {
 		time.AfterFunc(50*time.Millisecond, func() { syscall.Kill(os.Getpid(), syscall.SIGSTOP) })
 	}
+	interruptible(s.fakeSettings)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.wg.Go(func() { s.attend(ctx) })

@@ -16,6 +16,10 @@ import (
 	"github.com/twg-io/twg/sdk/serve"
 )
 
+// impatience is for plugins that are wrong: many of their cases end only when
+// patience does.
+const impatience = 7 * time.Second
+
 // TestMain lets the test's own program be the plugins.
 func TestMain(m *testing.M) {
 	switch strings.TrimPrefix(filepath.Base(os.Args[0]), plugins.Prefix) {
@@ -24,7 +28,7 @@ func TestMain(m *testing.M) {
 	case "fakesource":
 		serveFake(&fakeSource{})
 	default:
-		patience = 7 * time.Second
+		patience = impatience
 		os.Exit(m.Run())
 	}
 }
@@ -114,6 +118,8 @@ func fakeSourceConfig(t testing.TB, raw string, wrong ...string) SourceConfig {
 // A fake that does everything right passes.
 func TestRightPluginsPass(t *testing.T) {
 	t.Setenv("LC_FAKE_VERSION", "1")
+	patience = time.Minute // the machine may be busy, and the race detector on
+	defer func() { patience = impatience }()
 	t.Run("sink", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "")) })
 	t.Run("source", func(t *testing.T) { Source(t, fakeSourceConfig(t, "")) })
 }
@@ -130,6 +136,7 @@ func TestWrongSinksFail(t *testing.T) {
 		{"stuck", "", "abort"}, {"", "two-sessions", "one-session"}, {"optimist", "", "failure"},
 		{"samepoch", "", "epochs"}, {"fencesnot", "", "fenced"}, {"recordsany", "", "record"}, {"overclaims", "", "coverage"},
 		{"newest", "", "cursors"}, {"stops", "", "ping"}, {"", "immortal", "orphan"},
+		{"halfspan", "", "granularity"}, {"interruptible", "", "signals"},
 	}
 	t.Setenv("LC_FAKE", "name")
 	mustFail(t, "describe", func(t testing.TB) error {
@@ -157,6 +164,7 @@ func TestWrongSourcesFail(t *testing.T) {
 		{"", "greedy", "credit"}, {"liar", "", "commit"}, {"goeson", "", "drop"}, {"forgetscommit", "", "restart"}, {"oldruns", "", "new-run"},
 		{"startsany", "", "unassigned"}, {"zero", "", "resolve"}, {"repositions", "", "gap"}, {"stopfails", "", "stop"},
 		{"snatches", "", "revoke"}, {"stops", "", "ping"}, {"clings", "", "orphan"}, {"", "immortal", "orphan"},
+		{"interruptible", "", "signals"},
 	}
 	for _, c := range cases {
 		t.Run(c.wrong+c.raw, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,22 @@ func configure(p *plugins.Process, settings string) (sdk.Capabilities, sdk.Diagn
 	caps, diags, err := p.Configure(ctx, sdk.NewSettings([]byte(settings)))
 	must(err, "configure")
 	return caps, diags
+}
+
+// interrupt sends what Ctrl-C sends, and gives it a moment.
+func (b *board) interrupt(p *plugins.Process) {
+	must(syscall.Kill(p.PID(), syscall.SIGINT), "send SIGINT")
+	b.within(quiet/5, func() bool { return false })
+}
+
+// terminate asks a process to end with SIGTERM.
+func terminate(p *plugins.Process) {
+	must(syscall.Kill(p.PID(), syscall.SIGTERM), "send SIGTERM")
+	select {
+	case <-p.Done():
+	case <-time.After(orphanTime):
+		failf("the process runs %v after SIGTERM", orphanTime)
+	}
 }
 
 // soon is a context for what must not take long.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 func sinkDescribe(r *sinkRig) {
@@ -111,6 +112,60 @@ func sinkReceipts(r *sinkRig) {
 func sinkNoFlush(r *sinkRig) {
 	s := r.open()
 	s.durable(s.send(r.full(streamA, 0, 10)), s.send(r.both(10, 20)))
+}
+
+// sinkGranularity: that no part overlaps, and none lies outside of its span,
+// the host's side of the session checks.
+func sinkGranularity(r *sinkRig) {
+	r.start()
+	ctx, cancel := soon()
+	defer cancel()
+	s, err := r.tryOpen(ctx, sdk.GranularityRecord)
+	must(err, "open a session")
+	b := r.both(0, 40)
+	seq := s.send(b)
+	s.flush(seq)
+	for _, sp := range b.Spans {
+		s.covers(seq, sp)
+	}
+	s.close()
+	r.holds(false, b)
+}
+
+// covers waits until a span's durable outcomes make up all of it.
+func (s *sinkSession) covers(seq uint64, sp sdk.Span) {
+	whole := coverage.Interval{From: sp.From, Next: sp.Next}
+	ok := s.within(patience, func() bool {
+		var got coverage.Set
+		for _, o := range s.answers[seq] {
+			if o.Stream == sp.Stream && o.Kind == sdk.Durable {
+				got.AddHeld(coverage.Interval{From: o.From, Next: o.Next})
+			}
+		}
+		return s.failed != nil || got.Covers(whole)
+	})
+	s.get(func() {
+		if s.failed != nil {
+			failf("the session failed: %w", s.failed)
+		}
+		if !ok {
+			failf("the outcomes of batch %d do not make up [%d,%d) of %s: %+v", seq, sp.From, sp.Next, sp.Stream, s.answers[seq])
+		}
+	})
+}
+
+func sinkSignals(r *sinkRig) {
+	s := r.open()
+	one, two := r.full(streamA, 0, 10), r.full(streamA, 10, 20)
+	s.send(one)
+	s.interrupt(r.proc) // and the batch has arrived
+	s.flush(1)
+	s.durable(1)
+	s.send(two)
+	s.within(quiet/5, func() bool { return false }) // it arrives, too
+	terminate(r.proc)
+	s.durable(2)
+	r.holds(false, one, two)
 }
 
 func sinkPing(r *sinkRig) {

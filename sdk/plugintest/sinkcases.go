@@ -27,6 +27,8 @@ var sinkCases = []testCase[*sinkRig]{
 	{"record", "Record adds intervals under the current epoch, durably, all or none; a stale epoch is fenced.", fencing, sinkRecord},
 	{"coverage", "Coverage holds what was answered as durable, never more, and survives kill -9.", offsetStore, sinkCoverage},
 	{"cursors", "A cursor is stored with its rows; the newest at or below the frontier is returned.", offsetStore, sinkCursors},
+	{"granularity", "Under granularity record a span may be answered in parts; they do not overlap and make up the span.", nil, sinkGranularity},
+	{"signals", "SIGINT is the host's to act on; SIGTERM ends the session in good order, and the process.", nil, sinkSignals},
 	{"ping", "A session without work lives as long as pings are answered.", nil, sinkPing},
 	{"orphan", "A process whose host is killed aborts and exits within ten seconds; the next one works.", nil, sinkOrphan},
 }

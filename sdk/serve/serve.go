@@ -25,6 +25,10 @@ import (
 // session: a source leaves its group, a sink aborts what is not durable.
 const settleTime = 5 * time.Second
 
+// flushTime is for what a session said last, its receipts above all: gRPC
+// writes behind the caller's back and cannot be asked when it has.
+const flushTime = 200 * time.Millisecond
+
 // Main serves p, an sdk.Source or an sdk.Sink, to the host that started this
 // process, and does not return before the host is done with it. It sets
 // slog's default logger: what a plugin logs there goes to the host.
@@ -90,6 +94,7 @@ func onTerm(server *wire.Server) {
 		<-term
 		server.Stop()
 		settle(server)
+		time.Sleep(flushTime)
 		os.Exit(0)
 	}()
 }

@@ -165,11 +165,14 @@ func commitError(kind sdk.Kind, s sdk.Stream, err error) error {
 // judgeCommit says what can be done about the coordinator's answer.
 func judgeCommit(err error) (kind sdk.Kind, retry bool) {
 	switch {
-	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.FencedInstanceID), errors.Is(err, kerr.FencedMemberEpoch),
-		errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
-		// This member is not in the group, or the topic is another one. The
-		// runs are about to be lost.
+	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.FencedInstanceID), errors.Is(err, kerr.FencedMemberEpoch):
+		// This member is not in the group. The runs are about to be lost.
 		return sdk.KindFenced, false
+	case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
+		// The topic is another one, and the runs are about to be lost; or the
+		// coordinator has not heard of it yet, and this member still owns it: a
+		// host that was told otherwise would not start the stream again.
+		return sdk.KindRetryable, false
 	case errors.Is(err, kerr.GroupAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed),
 		errors.Is(err, kerr.OffsetMetadataTooLarge), errors.Is(err, kerr.InvalidGroupID):
 		return sdk.KindFatal, false

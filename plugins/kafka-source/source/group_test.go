@@ -198,6 +198,11 @@ func TestResolve(t *testing.T) {
 	if _, err := h.reader.Resolve(t.Context(), []sdk.Query{{Stream: other, At: sdk.StartLatest}}); sdk.KindOf(err) != sdk.KindFenced {
 		t.Errorf("the position of another incarnation: %v, want it fenced", err)
 	}
+	behind := b.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Metadata}, Topic: "t", Err: kerr.UnknownTopicOrPartition, Count: -1})
+	if _, err := h.reader.Resolve(t.Context(), []sdk.Query{{Stream: s, At: sdk.StartLatest}}); sdk.KindOf(err) != sdk.KindRetryable {
+		t.Errorf("brokers that do not know the topic at the moment: %v, want it retryable", err)
+	}
+	behind.Remove()
 	if _, err := h.reader.Resolve(t.Context(), []sdk.Query{{Stream: s}}); sdk.KindOf(err) != sdk.KindFatal {
 		t.Errorf("no position at all: %v, want it fatal", err)
 	}
@@ -330,6 +335,7 @@ func TestCommitErrors(t *testing.T) {
 		{kerr.GroupAuthorizationFailed, 1, sdk.KindFatal},
 		{kerr.OffsetMetadataTooLarge, 1, sdk.KindFatal},
 		{kerr.UnknownServerError, 1, sdk.KindRetryable},
+		{kerr.UnknownTopicOrPartition, 1, sdk.KindRetryable}, // a coordinator that is behind: the stream is still ours
 	} {
 		t.Run(c.err.Message, func(t *testing.T) {
 			t.Parallel()

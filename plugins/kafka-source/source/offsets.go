@@ -141,7 +141,12 @@ func (r *reader) resolved(queries []sdk.Query, answers map[partition]answer) ([]
 	list := make([]sdk.Resolved, 0, len(queries))
 	for _, q := range queries {
 		p := partition{q.Stream.Topic, q.Stream.Partition}
-		if id, _, _, ok := r.cluster.identify(p); !ok || id != q.Stream {
+		id, _, _, ok := r.cluster.identify(p)
+		if !ok { // deleted, or the broker that was asked has not heard of it yet
+			return nil, sdk.Errorf(sdk.KindRetryable, "resolve "+q.Stream.String(), "the brokers do not know the topic at the moment")
+		}
+		if id != q.Stream {
+			r.wantMetadata() // so that the stream that it is now gets announced
 			return nil, notAssigned("resolve", q.Stream)
 		}
 		a := answers[p]

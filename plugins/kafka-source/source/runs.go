@@ -130,6 +130,18 @@ func (t *table) running() []sdk.Start {
 	return list
 }
 
+// anyRun reports whether f holds for a run that could be fetched.
+func (t *table) anyRun(f func(*run) bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.runs {
+		if !r.over && !r.halted && f(r) {
+			return true
+		}
+	}
+	return false
+}
+
 // committable is a mark that may be committed now.
 type committable struct {
 	index   int // in the caller's marks

@@ -67,10 +67,10 @@ func (s *Settings) check() sdk.Diagnostics {
 		seen[t] = true
 	}
 	if s.Heartbeat*3 > s.SessionTimeout {
-		d.Errorf("heartbeat_interval", "Heartbeats too rare", "Set it to a third of session_timeout or less, so that one lost heartbeat does not cost the membership.")
+		d.Errorf("heartbeat_interval", "Heartbeats too rare", "Set heartbeat_interval to a third of session_timeout or less, so that one lost heartbeat does not cost the membership.")
 	}
 	if s.RevokeTimeout >= s.RebalanceTimeout {
-		d.Errorf("revoke_timeout", "No time left to rejoin the group", "Set it below rebalance_timeout: a member that gives up its partitions later than that is put out of the group.")
+		d.Errorf("revoke_timeout", "No time left to rejoin the group", "Set revoke_timeout below rebalance_timeout: a member that gives up its partitions later than that is put out of the group.")
 	}
 	return append(d, s.checkSecurity()...)
 }

@@ -34,9 +34,26 @@ func (r *reader) watchMetadata(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.metadataWanted:
-		case <-time.After(r.set.MetadataMaxAge):
+		case <-time.After(r.metadataAge()):
 		}
 	}
+}
+
+// leaderEvery is how long to wait for the leader of a partition that has none.
+const leaderEvery = time.Second
+
+// metadataAge is how long the picture of the cluster is good enough. While a
+// partition has no leader nobody fetches from it, and so nobody finds out that
+// it has one again.
+func (r *reader) metadataAge() time.Duration {
+	leaderless := func(x *run) bool {
+		l, ok := r.cluster.leader(x)
+		return !ok || l.broker < 0
+	}
+	if r.table.anyRun(leaderless) {
+		return min(leaderEvery, r.set.MetadataMaxAge)
+	}
+	return r.set.MetadataMaxAge
 }
 
 // contactEvery is how long to wait between attempts to reach a broker.

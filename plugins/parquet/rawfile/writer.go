@@ -15,10 +15,12 @@ import (
 const rowGroupBytes = 64 << 20
 
 // Rows are given to the column writers in chunks, since a page can end only
-// between two calls.
+// between two calls. A column's buffer grows by copying, from nothing in each
+// page: a page that one chunk fills is not copied at all.
 const (
-	chunkRows  = 256
-	chunkBytes = 256 << 10
+	chunkRows  = 4096
+	chunkBytes = 1 << 20
+	pageBytes  = 512 << 10
 )
 
 // rowOverhead is what the fixed columns add to a row's estimated size.
@@ -53,7 +55,7 @@ func NewWriter(opt Options) *Writer {
 		parquet.Compression(opt.Codec),
 		parquet.DataPageVersion(1),
 		parquet.DataPageStatistics(false),
-		parquet.PageBufferSize(1<<20),
+		parquet.PageBufferSize(pageBytes),
 		parquet.WriteBufferSize(0),
 		parquet.SkipPageBounds("key"),
 		parquet.SkipPageBounds("value"),
