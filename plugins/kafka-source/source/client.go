@@ -17,13 +17,10 @@ import (
 // for comes whole.
 const maxResponse = 1 << 30
 
-// clientOptions are those of the one client, which keeps the membership, the
-// commits and the connections. It fetches nothing by itself: adjust leaves it
+// clientOptions are those of the one client, which keeps the membership (if
+// there is a group), the commits and the connections. It fetches nothing by itself: adjust leaves it
 // no partition to fetch, so it can neither reset a position nor prefetch.
 func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
-	adjust := func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-		return nil, nil
-	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(s.Brokers...),
 		kgo.ClientID(s.ClientID),
@@ -32,6 +29,26 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 		kgo.MetadataMaxAge(s.MetadataMaxAge),
 		kgo.MetadataMinAge(min(s.MetadataMaxAge, metadataMinAge)),
 		kgo.BrokerMaxReadBytes(maxResponse),
+	}
+	if !s.storeManaged() {
+		opts = append(opts, s.membership(g)...)
+	}
+	if s.TLS != nil {
+		config, _ := s.TLS.config() // checked at Configure
+		opts = append(opts, kgo.DialTLSConfig(config))
+	}
+	if s.SASL != nil {
+		opts = append(opts, kgo.SASL(s.SASL.mechanism()))
+	}
+	return opts
+}
+
+// membership makes the client a member of the group.
+func (s *Settings) membership(g groupCallbacks) []kgo.Opt {
+	adjust := func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+		return nil, nil
+	}
+	return append(s.balancing(),
 		kgo.ConsumeTopics(s.Topics...),
 		kgo.ConsumerGroup(s.Group),
 		kgo.DisableAutoCommit(),
@@ -42,16 +59,7 @@ func (s *Settings) clientOptions(log *slog.Logger, g groupCallbacks) []kgo.Opt {
 		kgo.OnPartitionsAssigned(g.assigned),
 		kgo.OnPartitionsRevoked(g.revoked),
 		kgo.OnPartitionsLost(g.lost),
-	}
-	opts = append(opts, s.balancing()...)
-	if s.TLS != nil {
-		config, _ := s.TLS.config() // checked at Configure
-		opts = append(opts, kgo.DialTLSConfig(config))
-	}
-	if s.SASL != nil {
-		opts = append(opts, kgo.SASL(s.SASL.mechanism()))
-	}
-	return opts
+	)
 }
 
 // balancing says who shares out the partitions. The sticky balancer stands for

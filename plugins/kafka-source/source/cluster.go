@@ -125,6 +125,14 @@ func (c *cluster) leader(r *run) (leader, bool) {
 	return l, ok
 }
 
+// has reports whether the topic has the partition now.
+func (c *cluster) has(p partition) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.topics[p.topic].leaders[p.num]
+	return ok
+}
+
 // identify names the stream that partition p stands for now.
 func (c *cluster) identify(p partition) (id sdk.Stream, topicID [16]byte, parts int, ok bool) {
 	c.mu.Lock()

@@ -75,6 +75,10 @@ func (r *reader) commitOnce(ctx context.Context, marks []sdk.Mark, pending []int
 	}
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = r.set.Group
+	if r.set.storeManaged() {
+		r.answerMarks(marks, pending, errs)
+		return nil
+	}
 	list := r.table.admit(marks, pending, errs, func() {
 		req.MemberID, req.Generation = r.client.GroupMetadata()
 	})

@@ -72,7 +72,7 @@ func (r *reader) announce(ctx context.Context) {
 		if parts := r.table.unannounced(); len(parts) > 0 {
 			done, err := r.announceThese(ctx, parts)
 			if err != nil && ctx.Err() == nil {
-				r.warn("cannot read what the group has committed, trying again", "", "group", r.set.Group, "error", err)
+				r.warn("cannot read the topics, or what the group has committed, trying again", "", "group", r.set.Group, "error", err)
 			}
 			if !done {
 				retry = time.After(announceRetry)
@@ -89,11 +89,13 @@ func (r *reader) announce(ctx context.Context) {
 
 // announceThese announces what it can of parts; done: that was all.
 func (r *reader) announceThese(ctx context.Context, parts []partition) (done bool, err error) {
-	if _, err := r.cluster.refresh(ctx); err != nil {
+	missing, err := r.cluster.refresh(ctx)
+	if err != nil {
 		return false, err
 	}
+	r.survey(missing)
 	r.wantMetadata() // whoever leads the new partitions must be fetched from
-	held, err := fetchCommitted(ctx, r.client, r.set.Group, r.cluster.current())
+	held, err := r.held(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -103,14 +105,11 @@ func (r *reader) announceThese(ctx context.Context, parts []partition) (done boo
 	done = true
 	for _, p := range parts {
 		id, topicID, count, ok := r.cluster.identify(p)
-		if !ok {
+		if !ok || !r.hasPartition(p) {
 			done = false // the topic is not there (any more, or yet)
 			continue
 		}
-		parts := held.firstParts(id, count)
-		if r.recreated[p.topic] {
-			parts = 0
-		}
+		parts := r.partsAtFirst(id, held, count)
 		if r.table.announce(p, id, topicID, parts) {
 			list = append(list, r.assignment(p, id, held, parts))
 		}
@@ -119,6 +118,27 @@ func (r *reader) announceThese(ctx context.Context, parts []partition) (done boo
 		return done, nil
 	}
 	return done, r.events.Assigned(ctx, list)
+}
+
+// held is what the group has committed; nothing where there is no group.
+func (r *reader) held(ctx context.Context) (committedOffsets, error) {
+	if r.set.storeManaged() {
+		return nil, nil
+	}
+	return fetchCommitted(ctx, r.client, r.set.Group, r.cluster.current())
+}
+
+// partsAtFirst is how many partitions the stream's topic had when it was first
+// read. Without a group that is known only since this source was opened. The
+// caller holds announcing.
+func (r *reader) partsAtFirst(id sdk.Stream, held committedOffsets, count int) int {
+	switch {
+	case r.recreated[id.Topic]:
+		return 0
+	case r.set.storeManaged():
+		return r.firstParts[id.Topic]
+	}
+	return held.firstParts(id, count)
 }
 
 // assignment says what the group knows about a stream. A partition that was

@@ -34,6 +34,12 @@ type reader struct {
 	// open. Guarded by announcing.
 	recreated map[string]bool
 
+	// picked and firstParts are used where the settings name partitions.
+	// firstParts is how many a topic had when this source first saw it; guarded
+	// by announcing.
+	picked     picked
+	firstParts map[string]int
+
 	announceWanted, metadataWanted, lagWanted chan struct{} // one slot each
 
 	cancel  context.CancelFunc
@@ -51,6 +57,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		metadataWanted: make(chan struct{}, 1),
 		lagWanted:      make(chan struct{}, 1),
 		recreated:      make(map[string]bool),
+		firstParts:     make(map[string]int),
 		cancel:         cancel,
 	}
 	client, err := kgo.NewClient(set.clientOptions(log, r.groupCallbacks(ctx))...)
@@ -60,10 +67,14 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 	}
 	r.client = client
 	r.cluster = &cluster{client: client, names: set.Topics}
+	if set.storeManaged() {
+		r.assignNamed()
+	} else {
+		r.wg.Go(func() { r.watchGroup(ctx) })
+	}
 	r.wg.Go(func() { r.announce(ctx) })
 	r.wg.Go(func() { r.watchMetadata(ctx) })
 	r.wg.Go(func() { r.reportLag(ctx) })
-	r.wg.Go(func() { r.watchGroup(ctx) })
 	r.wg.Go(func() { r.newSender().run(ctx, r.chunks) })
 	return r, nil
 }

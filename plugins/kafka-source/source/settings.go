@@ -13,9 +13,11 @@ import (
 type Settings struct {
 	Brokers  []string `twg:"brokers,required" validate:"min=1" doc:"host:port of one or more brokers; the others are learnt from them"`
 	Topics   []string `twg:"topics,required" validate:"min=1" doc:"names of the topics to read"`
-	Group    string   `twg:"group,required" validate:"min=1" doc:"consumer group; it holds the committed positions"`
-	Start    string   `twg:"start" default:"earliest" validate:"oneof=earliest|latest" doc:"where a partition begins that the group has no position for; a partition that is added later always begins at its first record"`
+	Group    string   `twg:"group" validate:"min=1" doc:"consumer group; it holds the committed positions and shares out the partitions"`
+	Start    string   `twg:"start" default:"earliest" validate:"oneof=earliest|latest" doc:"where a partition begins that nobody has a position for; a partition that is added later always begins at its first record"`
 	ClientID string   `twg:"client_id" default:"twg" doc:"name under which brokers log and meter this client"`
+
+	Partitions []string `twg:"partitions" validate:"min=1" doc:"instead of group: the partitions of each topic to read, like [\"0-3\", \"7\"] or [\"all\"]; the sink keeps the positions"`
 
 	GroupProtocol string `twg:"group_protocol" default:"classic" validate:"oneof=classic|consumer" doc:"classic: members share out the partitions, cooperative-sticky; consumer: the brokers do (KIP-848, Kafka 4.0 and later), and their settings replace session_timeout and heartbeat_interval"`
 
@@ -72,6 +74,7 @@ func (s *Settings) check() sdk.Diagnostics {
 	if s.RevokeTimeout >= s.RebalanceTimeout {
 		d.Errorf("revoke_timeout", "No time left to rejoin the group", "Set revoke_timeout below rebalance_timeout: a member that gives up its partitions later than that is put out of the group.")
 	}
+	d = append(d, s.checkPosition()...)
 	return append(d, s.checkSecurity()...)
 }
 

@@ -19,6 +19,11 @@ func TestConfigure(t *testing.T) {
 	if len(diags) != 0 || caps.Position != sdk.PositionBroker || caps.Origin != sdk.OriginReplayable {
 		t.Errorf("capabilities %+v, diagnostics %v", caps, diags)
 	}
+	named := New(nil)
+	caps, diags = named.Configure(sdk.NewSettings([]byte(`{"brokers":["a:1"],"topics":["t"],"partitions":["0-1"]}`)))
+	if len(diags) != 0 || caps.Position != sdk.PositionStore || caps.Origin != sdk.OriginReplayable {
+		t.Errorf("with partitions: capabilities %+v, diagnostics %v", caps, diags)
+	}
 	set := src.set.Load()
 	if set.Start != "earliest" || set.FetchMaxBytes != 4<<20 || set.TLS != nil || set.SASL != nil {
 		t.Errorf("defaults are %+v", set)
@@ -31,7 +36,12 @@ func TestDiagnostics(t *testing.T) {
 		paths          string // of all diagnostics
 		warning        bool
 	}{
-		{"nothing", `{}`, "brokers group topics", false},
+		{"nothing", `{}`, "brokers topics", false},
+		{"no position", `{"brokers":["a:1"],"topics":["t"]}`, "group", false},
+		{"two positions", fmt.Sprintf(goodSettings, `,"partitions":["0"]`), "partitions", false},
+		{"partitions", `{"brokers":["a:1"],"topics":["t"],"partitions":["0-1","x","1","3-2"]}`, "partitions.1 partitions.2 partitions.3", false},
+		{"no partition", `{"brokers":["a:1"],"topics":["t"],"partitions":[]}`, "partitions", false},
+		{"latest of all", `{"brokers":["a:1"],"topics":["t"],"partitions":["all"],"start":"latest"}`, "start", false},
 		{"empty lists", `{"brokers":[],"topics":[],"group":""}`, "brokers group topics", false},
 		{"addresses", `{"brokers":["a:1","b","c:0","d:x",":9",  "http://e:9"],"topics":["t"],"group":"g"}`, "brokers.1 brokers.2 brokers.3 brokers.4 brokers.5", false},
 		{"topics", `{"brokers":["a:1"],"topics":["t","","t","a b",".."],"group":"g"}`, "topics.1 topics.2 topics.3 topics.4", false},

@@ -1,4 +1,5 @@
-// Package source reads Kafka topics as a member of a consumer group.
+// Package source reads Kafka topics as a member of a consumer group, or the
+// partitions that the settings name.
 //
 // The group's protocol, the connections and the commits are franz-go's. The
 // records are fetched here, with requests of our own, because a twg source
@@ -35,7 +36,7 @@ func (s *Source) Describe() sdk.Description {
 		Name:    "kafka-source",
 		Version: Version,
 		Kind:    sdk.KindSource,
-		Doc:     "reads topics of a Kafka-protocol broker as a member of a consumer group",
+		Doc:     "reads topics of a Kafka-protocol broker, as a member of a consumer group or the partitions that are named",
 		Schema:  sdk.SchemaOf(Settings{}),
 	}
 }
@@ -51,7 +52,11 @@ func (s *Source) Configure(settings sdk.Settings) (sdk.Capabilities, sdk.Diagnos
 		return sdk.Capabilities{}, diags
 	}
 	s.set.Store(&set)
-	return sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}, diags
+	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
+	if set.storeManaged() {
+		caps.Position = sdk.PositionStore
+	}
+	return caps, diags
 }
 
 // Open implements sdk.Source. It returns before a broker was reached: whether

@@ -65,7 +65,7 @@ func comparePartitions(a, b partition) int {
 }
 
 func notAssigned(op string, s sdk.Stream) error {
-	e := sdk.Errorf(sdk.KindFenced, op+" "+s.String(), "the group has not assigned it to this member (any more)")
+	e := sdk.Errorf(sdk.KindFenced, op+" "+s.String(), "it is not assigned to this source (any more)")
 	e.Scope = sdk.ScopeRun
 	return e
 }

@@ -42,18 +42,21 @@ func (t *table) watch() <-chan struct{} {
 	return t.changed
 }
 
-// assign takes note of partitions that the group gave to this member.
-func (t *table) assign(parts map[string][]int32) {
+// assign takes note of partitions that this member is to read, and reports
+// whether any is new.
+func (t *table) assign(parts map[string][]int32) (added bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for topic, nums := range parts {
 		for _, n := range nums {
 			if p := (partition{topic, n}); t.owned[p] == nil {
 				t.owned[p] = &stream{}
+				added = true
 			}
 		}
 	}
 	t.notify()
+	return added
 }
 
 // unannounced lists the partitions that the host was not told about.

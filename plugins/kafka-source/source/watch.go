@@ -132,6 +132,7 @@ func (r *reader) refreshMetadata(ctx context.Context, known map[string]string) {
 		}
 		return
 	}
+	r.survey(missing)
 	r.logMissing(missing, known)
 	r.replaceTopics()
 	r.table.poke()
