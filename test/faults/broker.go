@@ -16,15 +16,16 @@ import (
 
 // brokerMain is the harness's broker, run as a process of its own:
 //
-//	faults broker <topic> <partitions> <directory of the files>
+//	faults broker <topic> <partitions> <directory of the files> [<DSN>]
 //
 // It prints its address, and then a line a commit request, before it carries
 // the request out: "commit <partition> <offset> <files>", where all files
 // whose number is below <files> are visible. That is the
 // exact moment at which everything below the offset must be in a file; no
-// sampling can fall between.
+// sampling can fall between. With a DSN it looks into the raw table instead, and
+// prints "held <partition> <from> <offset> <positions>".
 func brokerMain(args []string) error {
-	if len(args) != 3 {
+	if len(args) != 3 && len(args) != 4 {
 		return fmt.Errorf("broker: want topic, partitions and directory, got %d arguments", len(args))
 	}
 	partitions, err := strconv.Atoi(args[1])
@@ -49,8 +50,14 @@ func brokerMain(args []string) error {
 		r.(*kmsg.FetchRequest).MaxBytes = math.MaxInt32
 		return nil, nil, false
 	})
+	print := func(r *kmsg.OffsetCommitRequest) { printCommits(args[0], args[2], r) }
+	if len(args) == 4 {
+		held := newHeldPrinter(args[0], args[3])
+		defer held.close()
+		print = held.print
+	}
 	c.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		printCommits(args[0], args[2], r.(*kmsg.OffsetCommitRequest))
+		print(r.(*kmsg.OffsetCommitRequest))
 		return nil, nil, false
 	})
 	fmt.Println(c.ListenAddrs()[0])

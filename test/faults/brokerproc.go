@@ -29,13 +29,18 @@ type fakeBroker struct {
 
 // startFake starts this program again as a broker. onCommit hears of every
 // commit request, with the number of files that were visible at that moment.
-func startFake(dir string, partitions int32, files string, onCommit func(verify.Sample)) (*fakeBroker, error) {
+// With a dsn, onHeld hears of what the raw table held then.
+func startFake(dir string, partitions int32, files string, onCommit func(verify.Sample), dsn string, onHeld func(verify.Moment)) (*fakeBroker, error) {
 	log, err := os.Create(filepath.Join(dir, "broker.log"))
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(os.Args[0], "broker", topicName, strconv.Itoa(int(partitions)), files)
+	args := []string{"broker", topicName, strconv.Itoa(int(partitions)), files}
+	if dsn != "" {
+		args = append(args, dsn)
+	}
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Stderr = log
 	// The broker must not outlive a harness that was killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -48,17 +53,22 @@ func startFake(dir string, partitions int32, files string, onCommit func(verify.
 	}
 	b := &fakeBroker{cmd: cmd}
 	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
 	if !lines.Scan() {
 		b.close()
 		return nil, fmt.Errorf("start broker: it printed no address; see %s", log.Name())
 	}
 	b.address = lines.Text()
-	b.wg.Go(func() { readCommits(lines, out, onCommit) })
+	b.wg.Go(func() { readCommits(lines, out, onCommit, onHeld) })
 	return b, nil
 }
 
-func readCommits(lines *bufio.Scanner, rest io.Reader, onCommit func(verify.Sample)) {
+func readCommits(lines *bufio.Scanner, rest io.Reader, onCommit func(verify.Sample), onHeld func(verify.Moment)) {
 	for lines.Scan() {
+		if m, ok := parseHeld(lines.Text()); ok {
+			onHeld(m)
+			continue
+		}
 		var partition int32
 		var next int64
 		var files int

@@ -14,6 +14,7 @@ var programs = map[string]string{
 	"twg":                     "./cmd/twg",
 	"twg-plugin-kafka-source": "./plugins/kafka-source",
 	"twg-plugin-parquet":      "./plugins/parquet",
+	"twg-plugin-postgres":     "./plugins/postgres",
 }
 
 // build puts the product's binaries, with fault points and perhaps a flaw,

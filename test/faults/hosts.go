@@ -14,6 +14,7 @@ import (
 type hosts struct {
 	bin, file, socket string
 	log               *os.File
+	dsn               string // the sink's database, if it has one
 
 	mu     sync.Mutex
 	places []*hostProcess // the process that was started last in each
@@ -63,10 +64,13 @@ func (h *hosts) start(flags ...string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.starts++
+	if h.dsn != "" {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s&application_name=host-%d", dsnEnv, h.dsn, h.starts))
+	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start host: %w", err)
 	}
-	h.starts++
 	h.note("host %d is process %d, in place %d", h.starts, cmd.Process.Pid, h.chosen)
 	h.places[h.chosen] = watchHost(cmd)
 	return nil

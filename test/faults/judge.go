@@ -20,6 +20,7 @@ const catchUpWithin = 60 * time.Second
 type verdict struct {
 	rows     *verify.Rows
 	led      verify.Findings
+	stale    verify.Findings   // writes of others than the owner
 	others   []verify.Findings // each of them fails the run too
 	problems []string
 	files    int
@@ -36,10 +37,10 @@ func (v *verdict) ok() bool {
 	return !v.caught() && v.rows.Extra.Count == 0 && v.rows.Wrong.Count == 0 && len(v.problems) == 0
 }
 
-// caught reports whether something was lost, duplicated or committed too
-// early.
+// caught reports whether something was lost, duplicated, committed too early or
+// written by somebody who did not own it.
 func (v *verdict) caught() bool {
-	return v.rows.Lost.Count > 0 || v.rows.Duplicated.Count > 0 || v.led.Count > 0
+	return v.rows.Lost.Count > 0 || v.rows.Duplicated.Count > 0 || v.led.Count > 0 || v.stale.Count > 0
 }
 
 // judge lets the pipeline catch up and stop, and reads topic and files anew.
@@ -62,7 +63,17 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 	v := &verdict{rows: verify.NewRows(id, records), records: len(records)}
 	r.checkProducer(records)
 	r.checkRaces()
-	r.readFiles(v)
+	if r.db != nil {
+		ends, err := readback.Ends(ctx, r.broker.addr(), topicName)
+		if err == nil {
+			err = r.readTable(ctx, v, ends)
+		}
+		if err != nil {
+			return nil, err
+		}
+	} else {
+		r.readFiles(v)
+	}
 	v.rows.Finish(promised)
 	v.led = r.watch.led(places(records))
 	v.others = append(v.others, r.watch.rewound, r.watch.incomplete)

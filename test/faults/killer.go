@@ -38,6 +38,8 @@ type killer struct {
 	services map[schedule.Role]service
 	// place draws the host that a kill is about, where there are several.
 	place *rand.Rand
+	// wakeEarly: a sleeper wakes while its successor is not quite the owner.
+	wakeEarly bool
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.

@@ -23,6 +23,9 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 	if s, ok := r.broker.(service); ok {
 		k.services[schedule.Broker] = s
 	}
+	if r.db != nil {
+		k.services[schedule.Database] = r.db
+	}
 	if err := k.progress(ctx, nil, "the start"); err != nil {
 		return err
 	}
@@ -49,7 +52,9 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 func (r *run) between(ctx context.Context, k *killer, n int) error {
 	if every := r.opt.sleepers; every > 0 && n%every == every/2 {
 		r.tally.zombies++
-		if err := k.zombie(ctx, n/every%2 == 1); err != nil {
+		gracefully := n/every%2 == 1
+		k.wakeEarly = r.db != nil && (r.opt.mutant != "" || !gracefully)
+		if err := k.zombie(ctx, gracefully); err != nil {
 			return err
 		}
 	}
@@ -66,7 +71,7 @@ func (r *run) between(ctx context.Context, k *killer, n int) error {
 
 // caughtSoFar reports whether the watcher has seen a mutant's flaw already.
 func (r *run) caughtSoFar() bool {
-	return r.watch.doubled() > 0 || r.watch.led(r.prod.Real()).Count > 0
+	return r.watch.doubled() > 0 || r.watch.stale() > 0 || r.watch.led(r.prod.Real()).Count > 0
 }
 
 // killEverything ends the host and every plugin that is still there, also

@@ -10,8 +10,11 @@ import (
 	"github.com/twg-io/twg/test/faults/schedule"
 )
 
-// mutants are the builds with a known flaw that the harness must find.
-var mutants = []string{"commit-on-send", "no-fsync", "skip-coverage"}
+// mutants are the builds with a known flaw that the harness must find, by sink.
+var mutants = map[string][]string{
+	"parquet":  {"commit-on-send", "no-fsync", "skip-coverage"},
+	"postgres": {"commit-on-send", "commit-on-write", "no-epoch"},
+}
 
 // mutantKills is how many kills a mutant gets when none are asked for.
 const mutantKills = 24
@@ -39,7 +42,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.kills, "kills", 0, "number of kills (default 100, in mutant mode 24 at most)")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of schedule and records")
-	fs.StringVar(&o.mutant, "mutant", "", "run a build with a flaw that must be found: commit-on-send, no-fsync, skip-coverage or all")
+	fs.StringVar(&o.mutant, "mutant", "", "run a build with a flaw that must be found: with -sink parquet commit-on-send, no-fsync, skip-coverage or all, with postgres commit-on-send, commit-on-write, no-epoch or all")
 	fs.BoolVar(&o.printSchedule, "print-schedule", false, "print the schedule of the seed and end")
 	fs.StringVar(&o.dir, "dir", "out/faults", "where binaries, logs and files go")
 	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
@@ -48,7 +51,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.freeze, "freeze", 0, "after how many kills a plugin is stopped for good and must be replaced (about 20 s each); 0: never")
 	fs.StringVar(&o.broker, "broker", "fake", "fake: an in-process broker that is not killed; kafka: a real one, whose restarts are among the faults")
 	fs.StringVar(&o.protocol, "group-protocol", "classic", "of kafka-source: classic or, over a real broker, consumer (KIP-848)")
-	fs.StringVar(&o.sink, "sink", "parquet", "where the records go: parquet")
+	fs.StringVar(&o.sink, "sink", "parquet", "where the records go: parquet, or postgres, a real server whose restarts are among the faults")
 	fs.IntVar(&o.hosts, "hosts", 1, "how many hosts run side by side in one group")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
@@ -70,14 +73,14 @@ func (o options) check(fs *flag.FlagSet) error {
 		return errors.New("-kills must not be negative")
 	case o.perSecond < 20:
 		return errors.New("-rate must be at least 20 records a second")
-	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants, o.mutant):
-		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants)
 	case o.broker != "fake" && o.broker != "kafka":
 		return fmt.Errorf("-broker %q is neither fake nor kafka", o.broker)
 	case o.protocol != "classic" && o.protocol != "consumer":
 		return fmt.Errorf("-group-protocol %q is neither classic nor consumer", o.protocol)
-	case o.sink != "parquet":
-		return fmt.Errorf("-sink %q is not parquet", o.sink)
+	case mutants[o.sink] == nil:
+		return fmt.Errorf("-sink %q is neither parquet nor postgres", o.sink)
+	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants[o.sink], o.mutant):
+		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants[o.sink])
 	case o.hosts < 1 || o.hosts > 4:
 		return fmt.Errorf("-hosts must be 1 to 4, not %d", o.hosts)
 	}
@@ -87,6 +90,9 @@ func (o options) check(fs *flag.FlagSet) error {
 // points are the moments at which the run kills.
 func (o options) points() []schedule.Point {
 	points := schedule.Points()
+	if o.sink == "postgres" {
+		points = append(schedule.PostgresPoints(), schedule.DatabasePoints()...)
+	}
 	if o.broker == "kafka" {
 		points = append(points, schedule.BrokerPoints()...)
 	}
@@ -97,12 +103,15 @@ func (o options) points() []schedule.Point {
 func (o options) each() []options {
 	names := []string{o.mutant}
 	if o.mutant == "all" {
-		names = mutants
+		names = mutants[o.sink]
 	}
 	var out []options
 	for _, m := range names {
 		one := o
 		one.mutant = m
+		if m == "no-epoch" { // only a host that wakes can show it
+			one.sleepers = min(one.sleepers, 4)
+		}
 		out = append(out, one)
 	}
 	return out

@@ -37,8 +37,12 @@ func writePipeline(dir, broker, files string, opt options) (string, error) {
 
 %s}
 `
+	sink := parquetBlock(files)
+	if opt.sink == "postgres" {
+		sink = postgresBlock()
+	}
 	path := filepath.Join(dir, "pipeline.hcl")
-	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, groupName, opt.protocol, parquetBlock(files)), 0o644)
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, groupName, opt.protocol, sink), 0o644)
 }
 
 // parquetBlock is a sink whose files close often.

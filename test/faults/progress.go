@@ -56,6 +56,9 @@ func (w *watcher) wait(ctx context.Context, done func() bool) error {
 
 // led judges the samples so far.
 func (w *watcher) led(real []verify.Place) verify.Findings {
+	if w.table != nil {
+		return w.table.led(real)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return verify.Led(w.samples, w.seen, real)
@@ -72,6 +75,14 @@ func (w *watcher) frontier() map[int32]int64 {
 	return out
 }
 
+// stale is how many transactions of others than a stream's owner the table has.
+func (w *watcher) stale() int {
+	if w.table == nil {
+		return 0
+	}
+	return w.table.wrote()
+}
+
 // doubled is how many rows an earlier file held already.
 func (w *watcher) doubled() int {
 	w.mu.Lock()
@@ -81,6 +92,9 @@ func (w *watcher) doubled() int {
 
 // moments is how many samples led judges.
 func (w *watcher) moments() int {
+	if w.table != nil {
+		return w.table.count()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.samples)

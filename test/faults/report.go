@@ -20,7 +20,7 @@ func (r *run) report(w io.Writer, v *verdict) {
 		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.hosts.starts)
 	fmt.Fprintf(w, "%d moments at which commits were compared with the files\n", r.watch.moments())
 	var all strings.Builder
-	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.rows.Extra, v.rows.Wrong}, v.others...) {
+	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.stale, v.rows.Extra, v.rows.Wrong}, v.others...) {
 		for _, line := range f.Lines() {
 			fmt.Fprintln(w, line)
 		}

@@ -24,6 +24,7 @@ type run struct {
 	begun time.Time
 
 	broker broker
+	db     *database // nil: the sink writes files
 	ctl    *control.Server
 	hosts  *hosts
 	prod   *produce.Producer
@@ -97,6 +98,14 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 	}
 	defer r.ctl.Close()
 	r.watch = newWatcher(groupName, r.files)
+	if r.opt.sink == "postgres" {
+		if r.db, err = startDatabase(ctx); err != nil {
+			return nil, err
+		}
+		defer r.db.close()
+		r.watch.table = newTableWatch(r.db.DSN(""))
+		defer r.watch.table.reader.Close()
+	}
 	if r.broker, err = r.startBroker(ctx); err != nil {
 		return nil, err
 	}
@@ -125,6 +134,9 @@ func (r *run) startHost(bin, socket string) error {
 	if r.hosts, err = newHosts(bin, r.dir, file, socket, r.opt.hosts); err != nil {
 		return err
 	}
+	if r.db != nil {
+		r.hosts.dsn = r.db.DSN("")
+	}
 	return r.hosts.startAll()
 }
 
@@ -133,7 +145,10 @@ func (r *run) startBroker(ctx context.Context) (broker, error) {
 	if r.opt.broker == "kafka" {
 		return startKafka(ctx, r.dir)
 	}
-	return startFake(r.dir, partitions, r.files, r.watch.committing)
+	if r.db != nil {
+		return startFake(r.dir, partitions, r.files, r.watch.committing, r.db.DSN(""), r.watch.table.hear)
+	}
+	return startFake(r.dir, partitions, r.files, r.watch.committing, "", nil)
 }
 
 // underLoad produces while it kills, and judges when both are over.

@@ -26,6 +26,7 @@ type watcher struct {
 	kcl   *kgo.Client
 	group string
 	dir   string
+	table *tableWatch // instead of dir, where the sink writes into a table
 	begun time.Time
 
 	mu         sync.Mutex
@@ -87,7 +88,11 @@ func (w *watcher) sample(ctx context.Context) {
 			committed[o.Partition] = o.At
 		}
 	})
-	w.readNewFiles()
+	if w.table != nil {
+		w.table.observe(ctx, committed)
+	} else {
+		w.readNewFiles()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(verify.Sample{At: time.Since(w.begun), Committed: committed, Files: w.next})

@@ -64,7 +64,7 @@ func watched(t *testing.T) (*watcher, *kadm.Client, context.Context) {
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	w := newWatcher(groupName, dir)
-	b, err := startFake(t.TempDir(), 1, dir, w.committing)
+	b, err := startFake(t.TempDir(), 1, dir, w.committing, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/test/faults/control"
+	"github.com/twg-io/twg/test/faults/schedule"
 )
 
 // besideFor is how long the sleeper runs beside its successor.
@@ -23,12 +24,22 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	signalAll(plugins, syscall.SIGSTOP)
 	at := k.watch.frontier()
 	err := k.hosts.start()
-	if err == nil {
+	successor := control.Process{}
+	switch {
+	case err != nil:
+	case k.wakeEarly:
+		successor, err = k.atAcquire(ctx)
+	default:
 		err = k.progress(ctx, at, "a second host took over")
 	}
 	k.hosts.note("process %d wakes", old.pid)
 	signalAll(plugins, syscall.SIGCONT)
 	old.signal(syscall.SIGCONT)
+	if successor.PID > 0 {
+		k.idle(ctx, besideFor)
+		k.hosts.now().losesPlugin()
+		_ = syscall.Kill(successor.PID, syscall.SIGKILL)
+	}
 	if err == nil {
 		err = k.beside(ctx, old)
 	}
@@ -43,6 +54,22 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	}
 	at = k.watch.frontier()
 	return k.progress(ctx, at, "the sleeper's end")
+}
+
+// atAcquire stops the successor's sink when it has issued new epochs and has
+// done nothing else. A sleeper that wakes then is ahead of it: what it still has
+// to write nobody else has written.
+func (k *killer) atAcquire(ctx context.Context) (control.Process, error) {
+	wait, cancel := context.WithTimeout(ctx, reachWithin)
+	defer cancel()
+	r, err := k.ctl.Wait(wait, k.ctl.Arm("acquire", 1, k.is(schedule.Sink)))
+	if ctx.Err() != nil {
+		return control.Process{}, ctx.Err()
+	}
+	if err != nil {
+		k.ctl.Disarm()
+	}
+	return r.Process, nil
 }
 
 // beside lets both hosts run. Neither may end by itself.

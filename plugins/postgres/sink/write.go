@@ -75,6 +75,9 @@ func (l *lane) attempt(ctx context.Context, t *tx, staged bool) error {
 			return err
 		}
 	}
+	if answersEarly {
+		l.answer(t, sdk.Durable, "")
+	}
 	faultpoint.Hit("copied")
 	return l.db.store.Commit(ctx, l.db.conn, t.list())
 }
@@ -88,7 +91,9 @@ func (l *lane) committed(t *tx, staged bool) {
 	if staged && l.staged > 0 {
 		l.staged--
 	}
-	l.answer(t, sdk.Durable, "")
+	if !answersEarly {
+		l.answer(t, sdk.Durable, "")
+	}
 }
 
 // again is how a transaction that failed is begun anew.

@@ -19,6 +19,8 @@ const (
 	Source Role = "source"
 	Sink   Role = "sink"
 	Broker Role = "broker"
+	// Database is the sink's.
+	Database Role = "database"
 )
 
 // Point is a named moment in a process of a role.
@@ -36,8 +38,40 @@ type Point struct {
 
 func (p Point) String() string { return string(p.Role) + "/" + p.Name }
 
-// Points are all moments that the product names with faultpoint.Hit.
+// Points are all moments that the product names with faultpoint.Hit, with the
+// parquet sink.
 func Points() []Point {
+	return append(common(),
+		Point{Sink, "write", 12, ""},
+		Point{Sink, "close", 3, ""},
+		Point{Sink, "fsync", 3, ""},
+		Point{Sink, "link", 3, ""},
+		Point{Sink, "dirsync", 3, ""},
+		Point{Sink, "receipt", 3, ""},
+		Point{Sink, "acquire", 1, Source},
+	)
+}
+
+// PostgresPoints are those with the postgres sink.
+func PostgresPoints() []Point {
+	return append(common(),
+		Point{Sink, "write", 12, ""},
+		Point{Sink, "copied", 12, ""},
+		Point{Sink, "committed", 12, ""},
+		Point{Sink, "receipt", 12, ""},
+		Point{Sink, "acquire", 1, Source},
+	)
+}
+
+// DatabasePoints are the ways in which the sink's database goes away: all its
+// processes are killed, or it is stopped, without a checkpoint or with one, and
+// started again on the same data.
+func DatabasePoints() []Point {
+	return []Point{{Database, "kill", 1, ""}, {Database, "immediate", 1, ""}, {Database, "fast", 1, ""}}
+}
+
+// common are the points of host and source.
+func common() []Point {
 	return []Point{
 		{Source, "poll", 12, ""},
 		{Source, "send", 12, ""},
@@ -48,13 +82,6 @@ func Points() []Point {
 		{Host, "receipt", 8, ""},
 		{Host, "commit", 4, ""},
 		{Host, "start", 1, Source},
-		{Sink, "write", 12, ""},
-		{Sink, "close", 3, ""},
-		{Sink, "fsync", 3, ""},
-		{Sink, "link", 3, ""},
-		{Sink, "dirsync", 3, ""},
-		{Sink, "receipt", 3, ""},
-		{Sink, "acquire", 1, Source},
 	}
 }
 

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/twg-io/twg/test/faults/table"
+	"github.com/twg-io/twg/test/faults/verify"
+	"github.com/twg-io/twg/test/services/postgres"
+)
+
+// database is a PostgreSQL server, which the schedule takes away and brings
+// back.
+type database struct{ *postgres.Server }
+
+// dsnEnv names the database to a host; each host has an application_name of
+// its own in it.
+const dsnEnv = "TWG_FAULT_DSN"
+
+// startDatabase starts an empty server. A run's directory may lie where the
+// server's user cannot go, so its data does not lie there.
+func startDatabase(ctx context.Context) (*database, error) {
+	s, err := postgres.Start(ctx, postgres.Config{Settings: map[string]string{"max_connections": "100"}})
+	if err != nil {
+		return nil, err
+	}
+	return &database{s}, nil
+}
+
+func (d *database) close() {
+	if d != nil {
+		_ = d.Close()
+	}
+}
+
+func (d *database) down(ctx context.Context, how string) error {
+	switch how {
+	case "kill":
+		d.Kill()
+		return nil
+	case "immediate": // as pg_ctl stop -m immediate
+		pid := d.PID()
+		_ = syscall.Kill(pid, syscall.SIGQUIT)
+		if !waitGone(pid, deadline()) {
+			return errors.New("the database does not end")
+		}
+		d.Kill() // waits until its end is noticed
+		return nil
+	case "fast": // as pg_ctl stop -m fast
+		return d.Stop(ctx)
+	}
+	return errors.New("the database knows no way to " + how)
+}
+
+func (d *database) up(ctx context.Context) error { return d.Start(ctx) }
+
+// postgresBlock is a sink whose transactions are small.
+func postgresBlock() string {
+	return fmt.Sprintf(`  sink "postgres" "raw" {
+    durable = true
+    config {
+      dsn              = env(%q)
+      table            = %q
+      max_tx_rows      = 400
+      connect_patience = "3s"
+      max_backoff      = "500ms"
+    }
+  }
+`, dsnEnv, table.Raw)
+}
+
+// readTable reads table and coverage whole.
+func (r *run) readTable(ctx context.Context, v *verdict, ends map[int32]int64) error {
+	t := table.NewReader(r.db.DSN(""))
+	defer t.Close()
+	held, voids, err := t.Coverage(ctx)
+	if err != nil {
+		return err
+	}
+	outside := verify.Findings{Kind: "row outside of coverage"}
+	claimed := verify.Findings{Kind: "coverage"}
+	v.files = 1
+	err = t.Rows(ctx, func(rows []verify.Row) {
+		v.rows.Add("the table", rows)
+		verify.Inside(&outside, "the table", rows, held)
+	})
+	if err != nil {
+		return err
+	}
+	v.rows.Claimed(&claimed, held, ends)
+	stale, err := t.Stale(ctx)
+	if err != nil {
+		return err
+	}
+	v.stale.Kind = "written by another than the owner"
+	for _, s := range stale {
+		v.stale.Add("%s", s)
+	}
+	v.others = append(v.others, outside, claimed, verify.Spans(held, voids, r.watch.frontier()))
+	return nil
+}
