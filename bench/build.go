@@ -14,6 +14,7 @@ var programs = [][2]string{
 	{"twg", "cmd/twg"},
 	{"twg-plugin-kafka-source", "plugins/kafka-source"},
 	{"twg-plugin-parquet", "plugins/parquet"},
+	{"twg-plugin-postgres", "plugins/postgres"},
 }
 
 // build compiles the programs. The bench has a directory of its own for them:

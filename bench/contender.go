@@ -10,20 +10,31 @@ import (
 	"strings"
 )
 
-// task is one run's input: a fresh group and a fresh directory. The yardstick
-// reads the first topic only.
+// task is one run's input: a fresh group, a fresh directory and a place to
+// write to. The yardstick reads the first topic only.
 type task struct {
 	address string
 	topics  []string
 	group   string
 	dir     string
+	place   place
 	options options
+}
+
+// place is where records go to.
+type place interface {
+	// prepare makes it new.
+	prepare(context.Context, task) error
+	// sink is the sink's block in the pipeline's file.
+	sink(task) string
+	// yardstickArgs tell the yardstick.
+	yardstickArgs(task) []string
+	// read checks that each record is there exactly once.
+	read(context.Context, task) (output, error)
 }
 
 // records is the number of records in all topics.
 func (t task) records() int64 { return t.options.Records * int64(len(t.topics)) }
-
-func (t task) files() string { return filepath.Join(t.dir, "files") }
 
 // contender is a program that moves a topic to files and prints a summary.
 type contender struct {
@@ -39,10 +50,9 @@ var (
 )
 
 func yardstickCommand(ctx context.Context, t task) (*exec.Cmd, error) {
-	return exec.CommandContext(ctx, filepath.Join(t.options.binDir(), "bench-yardstick"),
-		"-brokers", t.address, "-topic", t.topics[0], "-group", t.group, "-dir", t.files(),
-		"-records", strconv.FormatInt(t.options.Records, 10),
-		"-rows-per-file", strconv.FormatInt(t.options.RowsPerFile, 10)), nil
+	args := []string{"-brokers", t.address, "-topic", t.topics[0], "-group", t.group,
+		"-records", strconv.FormatInt(t.options.Records, 10)}
+	return exec.CommandContext(ctx, filepath.Join(t.options.binDir(), "bench-yardstick"), append(args, t.place.yardstickArgs(t)...)...), nil
 }
 
 const pipelineText = `pipeline "bench" {
@@ -55,13 +65,7 @@ const pipelineText = `pipeline "bench" {
     }
   }
 
-  sink "parquet" "files" {
-    config {
-      dir           = %q
-      max_file_rows = %d
-    }
-  }
-}
+%s}
 `
 
 // quoted is the list's elements as HCL has them.
@@ -75,7 +79,7 @@ func quoted(list []string) string {
 
 func twgCommand(ctx context.Context, t task) (*exec.Cmd, error) {
 	file := filepath.Join(t.dir, "bench.hcl")
-	text := fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.files(), t.options.RowsPerFile)
+	text := fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.place.sink(t))
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, fmt.Errorf("write pipeline file: %w", err)
 	}

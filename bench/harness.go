@@ -9,13 +9,15 @@ import (
 	"os/exec"
 )
 
-// harness is what all runs share: the binaries and the broker.
+// harness is what all runs share: the binaries, the broker and, if a row asks
+// for it, the database.
 type harness struct {
-	options options
-	broker  *exec.Cmd
-	stdin   io.Closer
-	address string
-	runs    int
+	options  options
+	database *database
+	broker   *exec.Cmd
+	stdin    io.Closer
+	address  string
+	runs     int
 }
 
 func newHarness(ctx context.Context, o options) (*harness, error) {
@@ -26,6 +28,12 @@ func newHarness(ctx context.Context, o options) (*harness, error) {
 		return nil, fmt.Errorf("make output directory: %w", err)
 	}
 	h := &harness{options: o}
+	if o.needsDatabase() {
+		var err error
+		if h.database, err = startDatabase(ctx); err != nil {
+			return nil, fmt.Errorf("%w (without a database: ONLY=kafka-parquet,kafka-parquet-zstd)", err)
+		}
+	}
 	fmt.Fprintf(os.Stderr, "bench: filling topics of %d records\n", o.Records)
 	if err := h.startBroker(ctx); err != nil {
 		h.close()
@@ -69,8 +77,27 @@ func (h *harness) startBroker(ctx context.Context) error {
 	return nil
 }
 
-// close ends the broker, if there is one, and waits for it.
+// place is where a case's records go to.
+func (h *harness) place(c benchCase, connections int) place {
+	if c.sink == postgresSink {
+		return rawTable{h.database, connections}
+	}
+	return parquetFiles{}
+}
+
+// databasePID is 0 without a database.
+func (h *harness) databasePID() int {
+	if h.database == nil {
+		return 0
+	}
+	return h.database.server.PID()
+}
+
+// close ends database and broker, if there are any, and waits for them.
 func (h *harness) close() {
+	if h.database != nil {
+		h.database.close()
+	}
 	if h.broker == nil {
 		return
 	}

@@ -18,16 +18,24 @@ type options struct {
 	out         string // directory for binaries, runs and the report
 }
 
-// benchCase is a row of the table: a topic of one compression.
+// benchCase is a row of the table: a topic of one compression, and a sink.
 type benchCase struct {
 	name  string
 	topic string
 	codec string
+	sink  string
 }
 
+const (
+	parquetSink  = "parquet"
+	postgresSink = "postgres"
+)
+
 var allCases = []benchCase{
-	{"kafka-parquet", "plain", "none"},
-	{"kafka-parquet-zstd", "zstd", "zstd"},
+	{"kafka-parquet", "plain", "none", parquetSink},
+	{"kafka-parquet-zstd", "zstd", "zstd", parquetSink},
+	{"kafka-postgres", "plain", "none", postgresSink},
+	{"kafka-postgres-zstd", "zstd", "zstd", postgresSink},
 }
 
 const partitions = 4
@@ -68,6 +76,11 @@ func (o options) cases() []benchCase {
 		}
 	}
 	return cs
+}
+
+// needsDatabase reports whether one of the rows is of PostgreSQL.
+func (o options) needsDatabase() bool {
+	return slices.ContainsFunc(o.cases(), func(c benchCase) bool { return c.sink == postgresSink })
 }
 
 func caseNames() string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,20 +71,25 @@ func readStat(pid int) (procStat, error) {
 	return parseStat(b)
 }
 
-// children are the live processes whose parent is pid, with the names of
-// their programs.
-func children(pid int) map[int]string {
-	found := map[int]string{}
+// child is a process whose parent is watched, and the name of its program.
+type child struct {
+	parent int
+	exe    string
+}
+
+// children are the live processes whose parent is one of these.
+func children(parents ...int) map[int]child {
+	found := map[int]child{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		s, err := readStat(child)
-		if err != nil || s.parent != pid {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		s, err := readStat(pid)
+		if err != nil || !slices.Contains(parents, s.parent) || s.parent == 0 {
 			continue
 		}
-		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child))
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if err == nil {
-			found[child] = filepath.Base(exe)
+			found[pid] = child{s.parent, filepath.Base(exe)}
 		}
 	}
 	return found

@@ -12,7 +12,7 @@ import (
 // outcomeOf is a run of one million records.
 func outcomeOf(rate, cpu float64) outcome {
 	o := outcome{rowsPerSecond: rate, rootGrowth: 1e6, cpu: map[string]float64{}, peak: map[string]int64{}}
-	for i, role := range []string{roleHost, roleSource, roleSink, roleBroker, roleYardstick} {
+	for i, role := range []string{roleHost, roleSource, roleSink, roleBroker, roleYardstick, roleDatabase} {
 		o.cpu[role], o.peak[role] = cpu+float64(i), int64(i+1)*1e6
 	}
 	o.output.bytes = 150e6
@@ -21,9 +21,9 @@ func outcomeOf(rate, cpu float64) outcome {
 
 func TestMakeRowTakesMedians(t *testing.T) {
 	r := makeRow("x", 2_000_000, []pair{
-		{outcomeOf(100, 2), outcomeOf(200, 9)},
-		{outcomeOf(180, 4), outcomeOf(210, 8)},
-		{outcomeOf(150, 3), outcomeOf(100, 2)},
+		{outcomeOf(100, 2), outcomeOf(200, 9), outcomeOf(220, 1)},
+		{outcomeOf(180, 4), outcomeOf(210, 8), outcomeOf(300, 1)},
+		{outcomeOf(150, 3), outcomeOf(100, 2), outcomeOf(90, 1)},
 	})
 	for _, c := range []struct {
 		name      string
@@ -31,7 +31,8 @@ func TestMakeRowTakesMedians(t *testing.T) {
 	}{
 		{"twg", r.TwgRowsPerS, 150}, {"yardstick", r.YardstickRowsPerS, 200}, {"ratio", r.Ratio, 0.75},
 		{"host", r.HostCPU, 1.5}, {"source", r.SourceCPU, 2}, {"sink", r.SinkCPU, 2.5}, {"broker", r.BrokerCPU, 3},
-		{"yardstick CPU", r.YardstickCPU, 6}, {"peak", r.PeakRSS, 1 + 2 + 3}, {"growth", r.HostRSSGrowth, 1},
+		{"yardstick CPU", r.YardstickCPU, 6}, {"database CPU", r.DatabaseCPU, 4}, {"yardstick's database CPU", r.YardstickDatabaseCPU, 6.5},
+		{"two connections", r.TwoConnections, 220}, {"two ratio", r.TwoRatio, 1.1}, {"peak", r.PeakRSS, 1 + 2 + 3}, {"growth", r.HostRSSGrowth, 1},
 		{"bytes", r.TwgBytesPerRow, 75},
 	} {
 		if c.got != c.want {
@@ -86,6 +87,9 @@ func TestCheckRefusesASlowYardstick(t *testing.T) {
 	ok := report{Rows: []row{{Name: "a", YardstickCPU: 7, Ratio: .1}}}
 	if err := ok.check(); err != nil {
 		t.Errorf("a low ratio must not fail: %v", err)
+	}
+	if err := (report{Rows: []row{{Name: "a", YardstickCPU: 3.1, TwoConnections: 1}}}).check(); err == nil {
+		t.Error("3.1 seconds are too many for a loop into a database")
 	}
 	slow := report{Rows: []row{{Name: "a", YardstickCPU: 5}, {Name: "b", YardstickCPU: 7.1}}}
 	if err := slow.check(); err == nil || !strings.Contains(err.Error(), "b:") {

@@ -1,7 +1,27 @@
 package main
 
-// pair is one run of each.
-type pair struct{ twg, yardstick outcome }
+import "fmt"
+
+// pair is one run of each; two is twg's with two connections to a database,
+// and zero elsewhere.
+type pair struct{ twg, yardstick, two outcome }
+
+// check compares what was written.
+func (p pair) check() error {
+	want := p.yardstick.output.ids
+	if p.twg.output.ids != want || p.two.rowsPerSecond > 0 && p.two.output.ids != want {
+		return fmt.Errorf("wrong result: record ids of twg and yardstick differ: %x, %x, %x", p.twg.output.ids, p.two.output.ids, want)
+	}
+	return nil
+}
+
+func (p pair) String() string {
+	s := fmt.Sprintf("twg %.0f rows/s, yardstick %.0f rows/s", p.twg.rowsPerSecond, p.yardstick.rowsPerSecond)
+	if p.two.rowsPerSecond > 0 {
+		s += fmt.Sprintf(", twg with two connections %.0f rows/s", p.two.rowsPerSecond)
+	}
+	return s
+}
 
 // row is one line of the table and one object of latest.json. All figures
 // but Runs are medians over the pairs; rates are records a second, CPU is in
@@ -18,6 +38,14 @@ type row struct {
 	SinkCPU      float64 `json:"sink_cpu_s_per_m"`
 	BrokerCPU    float64 `json:"broker_cpu_s_per_m"`
 	YardstickCPU float64 `json:"yardstick_cpu_s_per_m"`
+
+	// The database's CPU is that of all its processes, under twg and under the
+	// yardstick. TwoConnections is twg's rate with two connections, and
+	// TwoRatio that against the yardstick's one.
+	DatabaseCPU          float64 `json:"database_cpu_s_per_m,omitempty"`
+	YardstickDatabaseCPU float64 `json:"yardstick_database_cpu_s_per_m,omitempty"`
+	TwoConnections       float64 `json:"twg_2_connections_rows_per_s,omitempty"`
+	TwoRatio             float64 `json:"ratio_2_connections,omitempty"`
 
 	// PeakRSS is the sum of the peaks of host, source and sink.
 	PeakRSS          float64 `json:"peak_rss_mb"`
@@ -49,6 +77,7 @@ const memoryPoints = 20
 type runs struct {
 	Twg       float64 `json:"twg_rows_per_s"`
 	Yardstick float64 `json:"yardstick_rows_per_s"`
+	Two       float64 `json:"twg_2_connections_rows_per_s,omitempty"`
 }
 
 func makeRow(name string, records int64, pairs []pair) row {
@@ -67,16 +96,20 @@ func makeRow(name string, records int64, pairs []pair) row {
 		TwgRowsPerS:       med(func(p pair) float64 { return p.twg.rowsPerSecond }),
 		YardstickRowsPerS: med(func(p pair) float64 { return p.yardstick.rowsPerSecond }),
 		HostCPU:           cpu(roleHost), SourceCPU: cpu(roleSource), SinkCPU: cpu(roleSink), BrokerCPU: cpu(roleBroker),
-		YardstickCPU: med(func(p pair) float64 { return p.yardstick.cpu[roleYardstick] / millions }),
-		HostPeakRSS:  peak(roleHost), SourcePeakRSS: peak(roleSource), SinkPeakRSS: peak(roleSink),
+		YardstickCPU:         med(func(p pair) float64 { return p.yardstick.cpu[roleYardstick] / millions }),
+		DatabaseCPU:          cpu(roleDatabase),
+		YardstickDatabaseCPU: med(func(p pair) float64 { return p.yardstick.cpu[roleDatabase] / millions }),
+		TwoConnections:       med(func(p pair) float64 { return p.two.rowsPerSecond }),
+		HostPeakRSS:          peak(roleHost), SourcePeakRSS: peak(roleSource), SinkPeakRSS: peak(roleSink),
 		YardstickPeakRSS: med(func(p pair) float64 { return mb(float64(p.yardstick.peak[roleYardstick])) }),
 		HostRSSGrowth:    med(func(p pair) float64 { return mb(p.twg.rootGrowth) }),
 		TwgBytesPerRow:   med(func(p pair) float64 { return float64(p.twg.output.bytes) / float64(records) }),
 	}
 	r.Ratio = r.TwgRowsPerS / r.YardstickRowsPerS
+	r.TwoRatio = r.TwoConnections / r.YardstickRowsPerS
 	r.PeakRSS = r.HostPeakRSS + r.SourcePeakRSS + r.SinkPeakRSS
 	for _, p := range pairs {
-		r.Runs = append(r.Runs, runs{p.twg.rowsPerSecond, p.yardstick.rowsPerSecond})
+		r.Runs = append(r.Runs, runs{p.twg.rowsPerSecond, p.yardstick.rowsPerSecond, p.two.rowsPerSecond})
 	}
 	return r
 }

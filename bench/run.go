@@ -29,12 +29,12 @@ type outcome struct {
 	output        output
 }
 
-// runOnce runs a contender on a fresh group and directory, verifies what it
-// wrote and removes it.
-func (h *harness) runOnce(ctx context.Context, c contender, topics ...string) (outcome, error) {
+// runOnce runs a contender on a fresh group, directory and place, verifies
+// what it wrote and removes it.
+func (h *harness) runOnce(ctx context.Context, c contender, p place, topics ...string) (outcome, error) {
 	h.runs++
 	t := task{
-		address: h.address, topics: topics, options: h.options,
+		address: h.address, topics: topics, place: p, options: h.options,
 		group: fmt.Sprintf("%s-%d", c.name, h.runs),
 	}
 	dir, err := filepath.Abs(filepath.Join(t.options.out, t.group))
@@ -42,8 +42,8 @@ func (h *harness) runOnce(ctx context.Context, c contender, topics ...string) (o
 		return outcome{}, err
 	}
 	t.dir = dir
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(t.files(), 0o755)); err != nil {
-		return outcome{}, fmt.Errorf("make run's directory: %w", err)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), p.prepare(ctx, t)); err != nil {
+		return outcome{}, fmt.Errorf("prepare run: %w", err)
 	}
 	o, err := h.runAndVerify(ctx, c, t)
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *harness) runAndVerify(ctx context.Context, c contender, t task) (outcom
 	if err != nil {
 		return o, err
 	}
-	if o.output, err = readOutput(t.files(), t.topics, t.options.Records); err != nil {
+	if o.output, err = t.place.read(ctx, t); err != nil {
 		return o, err
 	}
 	return o, checkCommitted(ctx, t)
@@ -83,7 +83,7 @@ func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *s
 	if err := cmd.Start(); err != nil {
 		return summary{}, nil, err
 	}
-	watch := startSampler(cmd.Process.Pid, c.role, h.broker.Process.Pid)
+	watch := startSampler(cmd.Process.Pid, c.role, h.broker.Process.Pid, h.databasePID())
 	err = cmd.Wait()
 	watch.finish()
 	if err != nil {
@@ -112,7 +112,7 @@ func measureRun(c contender, s summary, watch *sampler, records int64) (outcome,
 		rootRSS:    watch.rss().between(s.FirstRecordAt, s.AllDurableAt),
 		rootGrowth: watch.rss().growth(s.FirstRecordAt, s.AllDurableAt),
 	}
-	for _, role := range []string{c.role, roleSource, roleSink, roleBroker} {
+	for _, role := range []string{c.role, roleSource, roleSink, roleBroker, roleDatabase} {
 		o.cpu[role] = watch.cpuSeconds(role, s.FirstRecordAt, s.AllDurableAt)
 		o.peak[role] = watch.peakBytes(role)
 	}

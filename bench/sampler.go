@@ -15,12 +15,14 @@ const (
 	roleSink      = "sink"
 	roleBroker    = "broker"
 	roleYardstick = "yardstick"
+	roleDatabase  = "database"
 )
 
 const (
 	cpuEvery    = 20 * time.Millisecond
 	memoryEvery = 5  // in units of cpuEvery
 	searchEvery = 10 // in units of cpuEvery
+	searchFirst = 50 // so many times each time: plugins start now, and a run may be short
 )
 
 // track is what was seen of one process.
@@ -36,16 +38,23 @@ type track struct {
 type sampler struct {
 	tracks map[int]*track
 	root   int
-	stop   chan struct{}
-	wg     sync.WaitGroup
+	// database is the server's first process, whose children count as it does;
+	// 0: there is none.
+	database int
+
+	stop chan struct{}
+	wg   sync.WaitGroup
 }
 
 // startSampler watches root as rootRole, its children by their names, and the
-// broker.
-func startSampler(root int, rootRole string, broker int) *sampler {
-	s := &sampler{root: root, stop: make(chan struct{}), tracks: map[int]*track{
+// broker and, unless it is 0, the database.
+func startSampler(root int, rootRole string, broker, database int) *sampler {
+	s := &sampler{root: root, database: database, stop: make(chan struct{}), tracks: map[int]*track{
 		root: {role: rootRole}, broker: {role: roleBroker},
 	}}
+	if database != 0 {
+		s.tracks[database] = &track{role: roleDatabase}
+	}
 	s.wg.Go(s.loop)
 	return s
 }
@@ -54,11 +63,11 @@ func (s *sampler) loop() {
 	t := time.NewTicker(cpuEvery)
 	defer t.Stop()
 	for n := 0; ; n++ {
-		if n%searchEvery == 0 {
+		if n%searchEvery == 0 || n < searchFirst {
 			s.search()
 		}
 		for pid, tr := range s.tracks {
-			tr.sample(pid, n%memoryEvery == 0)
+			tr.sample(pid, n%memoryEvery == 0 || tr.peak == 0)
 		}
 		select {
 		case <-s.stop:
@@ -69,9 +78,13 @@ func (s *sampler) loop() {
 }
 
 func (s *sampler) search() {
-	for pid, exe := range children(s.root) {
-		if s.tracks[pid] == nil && strings.HasPrefix(exe, "twg-plugin-") {
-			s.tracks[pid] = &track{role: pluginRole(exe)}
+	for pid, c := range children(s.root, s.database) {
+		switch {
+		case s.tracks[pid] != nil:
+		case c.parent == s.database:
+			s.tracks[pid] = &track{role: roleDatabase}
+		case strings.HasPrefix(c.exe, "twg-plugin-"):
+			s.tracks[pid] = &track{role: pluginRole(c.exe)}
 		}
 	}
 }

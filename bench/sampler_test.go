@@ -18,7 +18,7 @@ func TestSamplerMeasuresByRole(t *testing.T) {
 	}
 	defer cmd.Wait()
 	defer in.Close()
-	s := startSampler(cmd.Process.Pid, roleHost, os.Getpid())
+	s := startSampler(cmd.Process.Pid, roleHost, os.Getpid(), 0)
 	s.finish() // after one sample at least
 	for _, role := range []string{roleHost, roleBroker} {
 		if s.peakBytes(role) == 0 {

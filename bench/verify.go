@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// output is what a run's files hold.
+// output is what a run's files, or its table, hold.
 type output struct {
 	files int
 	bytes int64
@@ -40,10 +40,7 @@ func readOutput(dir string, topics []string, n int64) (output, error) {
 	if err != nil {
 		return o, err
 	}
-	seen := map[string][]bool{}
-	for _, t := range topics {
-		seen[t] = make([]bool, n)
-	}
+	seen := newSeen(topics, n)
 	var rows int64
 	for _, path := range paths {
 		k, err := o.readFile(path, seen)
@@ -52,10 +49,23 @@ func readOutput(dir string, topics []string, n int64) (output, error) {
 		}
 		rows += k
 	}
-	if want := n * int64(len(topics)); rows != want {
-		return o, fmt.Errorf("wrong result: the files hold %d rows of %d records", rows, want)
+	return o, checkCount("files hold", rows, topics, n)
+}
+
+// newSeen has room for n records of each topic.
+func newSeen(topics []string, n int64) map[string][]bool {
+	seen := map[string][]bool{}
+	for _, t := range topics {
+		seen[t] = make([]bool, n)
 	}
-	return o, nil
+	return seen
+}
+
+func checkCount(what string, rows int64, topics []string, n int64) error {
+	if want := n * int64(len(topics)); rows != want {
+		return fmt.Errorf("wrong result: the %s %d rows of %d records", what, rows, want)
+	}
+	return nil
 }
 
 func (o *output) readFile(path string, seen map[string][]bool) (int64, error) {

@@ -1,8 +1,9 @@
-// Command yardstick is the tightest one-process loop from Kafka to Parquet
-// that keeps twg's promise: an offset is committed only after the file that
-// holds the record was closed, synced, linked and its directory synced. It
-// shares no code with the product, on purpose: `go run ./bench` measures the
-// product against it.
+// Command yardstick is the tightest one-process loop from Kafka to Parquet, or
+// with -dsn to PostgreSQL, that keeps twg's promise: an offset is committed
+// only after the file that holds the record was closed, synced, linked and its
+// directory synced, or after the transaction was committed. It shares no code
+// with the product, on purpose: `go run ./bench` measures the product against
+// it.
 //
 // It reads -records records, then prints one line of JSON.
 package main
@@ -24,6 +25,24 @@ type config struct {
 	dir         string
 	records     int64
 	rowsPerFile int64
+
+	dsn, table string // dsn is empty: files
+	rowsPerTx  int64
+}
+
+// writeFunc drains the polls.
+type writeFunc func(context.Context, config, *reader, <-chan poll) (summary, error)
+
+// open makes what is written to.
+func open(ctx context.Context, c config) (w writeFunc, done func(), err error) {
+	if c.dsn == "" {
+		return write, func() {}, nil
+	}
+	t, err := openTable(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.writeAll, t.close, nil
 }
 
 // summary is what is printed. The names are those of `twg run --json`.
@@ -41,6 +60,9 @@ func main() {
 	flag.StringVar(&c.dir, "dir", "", "directory to write to; must exist")
 	flag.Int64Var(&c.records, "records", 0, "how many records to read")
 	flag.Int64Var(&c.rowsPerFile, "rows-per-file", 100_000, "rows that are made durable together")
+	flag.StringVar(&c.dsn, "dsn", "", "database to write to, instead of -dir")
+	flag.StringVar(&c.table, "table", "raw", "table to make there, in lower case")
+	flag.Int64Var(&c.rowsPerTx, "rows-per-tx", 5000, "rows of a transaction, about")
 	flag.Parse()
 	c.brokers = strings.Split(*brokers, ",")
 	s, err := run(context.Background(), c)
@@ -58,22 +80,27 @@ func main() {
 func run(ctx context.Context, c config) (summary, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	w, done, err := open(ctx, c)
+	if err != nil {
+		return summary{}, err
+	}
+	defer done()
 	r, err := newReader(ctx, c)
 	if err != nil {
 		return summary{}, err
 	}
 	defer r.close()
 	polls := make(chan poll, queueDepth)
-	done := make(chan summary, 1)
+	written := make(chan summary, 1)
 	go func() {
-		s, err := write(ctx, c, r, polls)
+		s, err := w(ctx, c, r, polls)
 		if err != nil {
 			stop(err)
 		}
-		done <- s
+		written <- s
 	}()
 	readErr := r.readAll(ctx, polls)
-	s := <-done
+	s := <-written
 	if err := context.Cause(ctx); err != nil {
 		return summary{}, err
 	}
