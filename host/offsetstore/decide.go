@@ -92,9 +92,17 @@ func initial(a sdk.Assignment, foreign bool) *sdk.Query {
 
 // Resolved completes a decision with the position that the source found.
 func (d Decision) Resolved(position int64) Decision {
+	earliest := d.Resolve.At == sdk.StartEarliest
 	d.Position, d.Resolve = position, nil
-	if !d.CommitFirst && position > 0 {
+	switch {
+	case d.CommitFirst:
+	case position > 0:
 		d.Void = coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}
+	case !earliest:
+		// Nothing is skipped, but that it was decided has to be known: after a
+		// restart "latest" would be another position, and what lies between is
+		// lost. The last position, which no log reaches, stands for it.
+		d.Void = coverage.Void{Interval: coverage.Interval{From: sdk.MaxPosition - 1, Next: sdk.MaxPosition}, Reason: coverage.BeforeStart}
 	}
 	return d
 }

@@ -95,6 +95,25 @@ func TestResolvedIsRecorded(t *testing.T) {
 	}
 }
 
+// The same where "latest" is the first position: nothing is skipped, but the
+// choice must be known to the next start.
+func TestLatestOfAnEmptyStreamIsRecorded(t *testing.T) {
+	a := sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}
+	cov := set()
+	d := Decide(a, sdk.NoPosition, cov).Resolved(0)
+	if d.Position != 0 || d.Void.Empty() {
+		t.Fatalf("%+v", d)
+	}
+	cov.AddVoid(d.Void)
+	if d = Decide(a, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 0 {
+		t.Errorf("chosen again: %+v", d)
+	}
+	cov.AddHeld(iv(0, 7))
+	if d = Decide(a, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 7 {
+		t.Errorf("after 7 records: %+v", d)
+	}
+}
+
 func TestGapVoids(t *testing.T) {
 	got := GapVoids(set(iv(0, 10), iv(20, 30)), 10, 40)
 	if len(got) != 2 || got[0].Interval != iv(10, 20) || got[1].Interval != iv(30, 40) {

@@ -17,6 +17,9 @@ var errNobodyWaits = errors.New("the streams are started by somebody else, or no
 func (s *starter) acquire(ctx context.Context) error {
 	s.covs = make([]*coverage.Set, len(s.as))
 	if s.p.store == nil {
+		if s.p.storeManaged() {
+			return sdk.Errorf(sdk.KindFatal, "start streams", "no server keeps the source's position, and the sink has no offset store; choose a sink that has one")
+		}
 		return nil
 	}
 	if s.p.cfg.SinkCaps.Fencing {

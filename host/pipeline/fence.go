@@ -23,7 +23,12 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 		}
 	}
 	st.fences = append(recent, now)
-	if len(st.fences) >= maxFences || p.cfg.SourceCaps.Position == sdk.PositionStore {
+	if p.storeManaged() {
+		p.endRun(st)
+		p.halt(p.secondReader(st.key, reason))
+		return
+	}
+	if len(st.fences) >= maxFences {
 		p.endRun(st)
 		p.halt(fmt.Errorf("stream %s was fenced %d times within a minute: two hosts believe that they own it: this one (%s) and %v. Stop one of them. (%s)",
 			st.key, len(st.fences), p.cfg.Owner, st.owners, reason))
@@ -31,6 +36,18 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 	}
 	p.log.Warn("fenced; proving ownership before the stream is acquired again", "stream", st.key.String(), "reason", reason)
 	p.startAgain(st, true)
+}
+
+// storeManaged: no server of the source's shares out its streams, so its
+// commits prove nothing, and who is fenced must not acquire again.
+func (p *Pipeline) storeManaged() bool { return p.cfg.SourceCaps.Position == sdk.PositionStore }
+
+// secondReader is a fence where only a person decides who reads a stream. The
+// sink's reason names the host that has it now.
+func (p *Pipeline) secondReader(s sdk.Stream, reason string) error {
+	return fmt.Errorf("stream %s was taken over: %s. This host (%s) had it before, and nothing shares out the streams of a source whose position the sink keeps: "+
+		"two hosts that read the same ones are a mistake. Leave one of them running. If there is no other, the sink was restored to an older state: start this one again",
+		s, reason, p.cfg.Owner)
 }
 
 // startAgain ends a stream's run, here and at the source, and starts the

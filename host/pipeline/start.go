@@ -236,6 +236,9 @@ func (s *starter) record(ctx context.Context) error {
 
 // fencedAtStart: somebody acquired between our acquiring and recording.
 func (s *starter) fencedAtStart(err error) error {
+	if s.p.storeManaged() {
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "%w", s.p.secondReader(s.as[0].Stream, err.Error()))
+	}
 	s.proving = true
 	clear(s.epochs)
 	if s.fences++; s.fences >= maxFences {

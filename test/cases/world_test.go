@@ -86,20 +86,27 @@ func (w *world) produce(rs ...*kgo.Record) {
 // file writes the pipeline file; more goes into the pipeline block.
 func (w *world) file(more string) string {
 	w.t.Helper()
+	return w.fileWith(more, fmt.Sprintf("group = %q", group), fmt.Sprintf(`sink "parquet" "lake" {
+    config { dir = %q }
+  }`, w.dir))
+}
+
+// fileWith writes a pipeline file with another way to keep the position, and
+// another sink.
+func (w *world) fileWith(more, position, sink string) string {
+	w.t.Helper()
 	text := fmt.Sprintf(`pipeline "orders" {
   %s
   source "kafka-source" {
     config {
       brokers = [%q]
       topics  = [%q]
-      group   = %q
+      %s
     }
   }
-  sink "parquet" "lake" {
-    config { dir = %q }
-  }
+  %s
 }
-`, more, w.broker.ListenAddrs()[0], topic, group, w.dir)
+`, more, w.broker.ListenAddrs()[0], topic, position, sink)
 	path := filepath.Join(w.t.TempDir(), "pipeline.hcl")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		w.t.Fatal(err)
