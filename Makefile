@@ -31,7 +31,8 @@ test:
 
 # Kill -9 at seeded moments on real processes; the last line is the verdict.
 # MUTANT=commit-on-send, no-fsync or skip-coverage must be caught. BROKER=kafka:
-# over a real one, which is restarted too. HOSTS=2: two side by side.
+# over a real one, which is restarted too. SINK=postgres: into a real database,
+# likewise; MUTANT= commit-on-send, commit-on-write or no-epoch. HOSTS=2: two side by side.
 faults:
 	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT)) \
 	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS))

@@ -70,7 +70,11 @@ make faults KILLS=10 SEED="${SEED:-7}"
 step "make faults over a real Kafka, two hosts in one group"
 make faults KILLS=10 SEED="${SEED:-7}" BROKER=kafka HOSTS=2
 
+step "make faults over a real Kafka into a real PostgreSQL"
+make faults KILLS=6 SEED="${SEED:-7}" BROKER=kafka SINK=postgres
+
 step "make faults must find builds with a flaw"
 make faults MUTANT=all SEED="${SEED:-7}"
+make faults MUTANT=all SEED="${SEED:-7}" SINK=postgres
 
 printf '\nAll of it passed, in %s s.\n' "$SECONDS"
