@@ -100,9 +100,10 @@ func (r rawTable) read(ctx context.Context, t task) (output, error) {
 
 func readTable(ctx context.Context, conn *pgx.Conn, topics []string, n int64) (output, error) {
 	var o output
-	err := conn.QueryRow(ctx, "select pg_total_relation_size($1::text::regclass)", tableName).Scan(&o.bytes)
+	err := conn.QueryRow(ctx, "select pg_total_relation_size('"+tableName+"'::regclass), (select sum(hashtextextended(t::text, 0))::text from "+tableName+" t)").
+		Scan(&o.bytes, &o.content)
 	if err != nil {
-		return o, fmt.Errorf("size of table %s: %w", tableName, err)
+		return o, fmt.Errorf("look at table %s: %w", tableName, err)
 	}
 	seen := newSeen(topics, n)
 	rows, err := conn.Query(ctx, `select "_twg_record_id", topic, partition, position from `+tableName)

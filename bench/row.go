@@ -6,11 +6,20 @@ import "fmt"
 // and zero elsewhere.
 type pair struct{ twg, yardstick, two outcome }
 
-// check compares what was written.
+// check compares what was written: ids and, in a table, all columns.
 func (p pair) check() error {
-	want := p.yardstick.output.ids
-	if p.twg.output.ids != want || p.two.rowsPerSecond > 0 && p.two.output.ids != want {
-		return fmt.Errorf("wrong result: record ids of twg and yardstick differ: %x, %x, %x", p.twg.output.ids, p.two.output.ids, want)
+	want := p.yardstick.output
+	got := []output{p.twg.output}
+	if p.two.rowsPerSecond > 0 {
+		got = append(got, p.two.output)
+	}
+	for _, o := range got {
+		if o.ids != want.ids {
+			return fmt.Errorf("wrong result: record ids of twg and yardstick differ: %x, %x", o.ids, want.ids)
+		}
+		if o.content != want.content {
+			return fmt.Errorf("wrong result: rows of twg and yardstick have the same ids and differ: %s, %s", o.content, want.content)
+		}
 	}
 	return nil
 }

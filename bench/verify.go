@@ -22,6 +22,9 @@ type output struct {
 	// bound to position and value, so two runs that hold the same records
 	// have the same sum.
 	ids [2]uint64
+	// content is the sum of a hash of each whole row of a table; empty for
+	// files.
+	content string
 }
 
 // outputRow is the columns that are read back.
