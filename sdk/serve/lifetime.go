@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +16,20 @@ const (
 	neverConnected = 60 * time.Second
 	disconnected   = 2 * time.Second
 	nothingToDo    = 8 * time.Second
+	// lookForParent is how often a process without a connection looks whether
+	// the one that started it is still there.
+	lookForParent = time.Second
 )
+
+// parent is whoever started this process, asked for as early as can be: a host
+// may be killed while its plugins start.
+var parent = os.Getppid()
 
 // lifetime watches connections and calls, and calls gone once when the host
 // is no longer there.
 type lifetime struct {
-	gone func(reason string)
+	gone   func(reason string)
+	orphan func() bool // the parent is gone
 
 	mu        sync.Mutex
 	connected bool // was there ever a connection
@@ -34,11 +43,32 @@ type lifetime struct {
 var _ stats.Handler = (*lifetime)(nil)
 
 func newLifetime(gone func(reason string)) *lifetime {
-	l := &lifetime{gone: gone}
+	return startLifetime(gone, func() bool { return os.Getppid() != parent })
+}
+
+func startLifetime(gone func(reason string), orphan func() bool) *lifetime {
+	l := &lifetime{gone: gone, orphan: orphan}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rearm()
+	time.AfterFunc(lookForParent, l.look)
 	return l
+}
+
+// look ends an orphan that nobody has connected to. It looks again until there
+// is a connection, which tells more.
+func (l *lifetime) look() {
+	l.mu.Lock()
+	due := !l.connected && !l.left
+	if due && !l.orphan() {
+		time.AfterFunc(lookForParent, l.look)
+		due = false
+	}
+	l.left = l.left || due
+	l.mu.Unlock()
+	if due {
+		l.gone("the host was gone before it had connected")
+	}
 }
 
 // rearm sets the timer for what is now the case.

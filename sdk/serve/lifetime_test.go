@@ -86,3 +86,32 @@ func TestAnOrphanIsGoneInTenSeconds(t *testing.T) {
 		t.Error("the bounds do not add up")
 	}
 }
+
+// A host that is killed while it starts a plugin never connects.
+func TestAnOrphanEndsThoughNobodyHasConnected(t *testing.T) {
+	for name, tt := range map[string]struct {
+		orphanAfter time.Duration
+		connect     bool
+		ends        bool
+	}{
+		"at once":                  {0, false, true},
+		"later":                    {5 * time.Second, false, true},
+		"the connection says more": {5 * time.Second, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				gone := make(chan string, 10)
+				l := startLifetime(func(reason string) { gone <- reason }, func() bool { return time.Since(began) >= tt.orphanAfter })
+				if tt.connect {
+					l.connect()
+				}
+				time.Sleep(tt.orphanAfter + lookForParent)
+				synctest.Wait()
+				if got := len(gone) == 1; got != tt.ends {
+					t.Errorf("ended %t, want %t", got, tt.ends)
+				}
+			})
+		})
+	}
+}
