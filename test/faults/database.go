@@ -81,7 +81,6 @@ func (r *run) readTable(ctx context.Context, v *verdict, ends map[int32]int64) e
 	}
 	outside := verify.Findings{Kind: "row outside of coverage"}
 	claimed := verify.Findings{Kind: "coverage"}
-	v.files = 1
 	err = t.Rows(ctx, func(rows []verify.Row) {
 		v.rows.Add("the table", rows)
 		verify.Inside(&outside, "the table", rows, held)

@@ -16,9 +16,9 @@ func (r *run) report(w io.Writer, v *verdict) {
 	r.tally.print(w)
 	_, aborted, large := r.prod.Counts()
 	took := time.Since(r.begun)
-	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %d files, %.0f s, %.0f rows/s; host started %d times\n",
-		v.records, large, aborted, v.rows.Count, v.files, took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.hosts.starts)
-	fmt.Fprintf(w, "%d moments at which commits were compared with the files\n", r.watch.moments())
+	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %s, %.0f s, %.0f rows/s; host started %d times\n",
+		v.records, large, aborted, v.rows.Count, v.where(), took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.hosts.starts)
+	fmt.Fprintf(w, "%d moments at which commits were compared with what was there\n", r.watch.moments())
 	var all strings.Builder
 	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.stale, v.rows.Extra, v.rows.Wrong}, v.others...) {
 		for _, line := range f.Lines() {
@@ -37,4 +37,12 @@ func (r *run) report(w io.Writer, v *verdict) {
 	if !v.ok() {
 		fmt.Fprintf(w, "logs and files are in %s; the same seed gives the same schedule\n", r.dir)
 	}
+}
+
+// where says where the rows were.
+func (v *verdict) where() string {
+	if v.files == 0 {
+		return "a table"
+	}
+	return fmt.Sprintf("%d files", v.files)
 }
