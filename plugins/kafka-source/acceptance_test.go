@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +21,8 @@ import (
 // TestAcceptance runs the program against the suite, with a broker in the
 // test's process.
 func TestAcceptance(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "twg-plugin-kafka-source")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	plugintest.Source(t, plugintest.SourceConfig{
-		Binary: binary, Service: newService, Shares: true,
+		Binary: build(t), Service: newService, Shares: true,
 		Invalid: []string{
 			`{}`,
 			`{"brokers":["127.0.0.1"],"topics":["t"],"group":"g"}`,
@@ -33,6 +30,37 @@ func TestAcceptance(t *testing.T) {
 			`{"brokers":["127.0.0.1:9092"],"topics":["t"],"group":"g","start":"sometime"}`,
 		},
 	})
+}
+
+// TestAcceptanceOfNamedPartitions: the same without a group.
+func TestAcceptanceOfNamedPartitions(t *testing.T) {
+	const named = `{"brokers":[%q],"topics":["t"],"partitions":["all"],"fetch_max_wait":"50ms"}`
+	plugintest.Source(t, plugintest.SourceConfig{
+		Binary: build(t),
+		Service: func(t testing.TB) plugintest.Service {
+			s := newService(t)
+			var in struct{ Brokers []string }
+			if err := json.Unmarshal([]byte(s.Settings), &in); err != nil {
+				t.Fatal(err)
+			}
+			s.Settings, s.Unreachable, s.Committed = fmt.Sprintf(named, in.Brokers[0]), fmt.Sprintf(named, "127.0.0.1:1"), nil
+			return s
+		},
+		Invalid: []string{
+			`{"brokers":["127.0.0.1:9092"],"topics":["t"],"group":"g","partitions":["0"]}`,
+			`{"brokers":["127.0.0.1:9092"],"topics":["t"],"partitions":["3-1"]}`,
+			`{"brokers":["127.0.0.1:9092"],"topics":["t"],"partitions":["all"],"start":"latest"}`,
+		},
+	})
+}
+
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "twg-plugin-kafka-source")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // settings are those of a member that may be silent for longer than an orphan

@@ -55,7 +55,11 @@ func (s *fakeSource) Configure(set sdk.Settings) (sdk.Capabilities, sdk.Diagnost
 	if _, err := os.Stat(s.Dir); err != nil && s.wrong("connects") {
 		diags.Errorf("dir", "It is not there", "Make it.")
 	}
-	return sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}, diags
+	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
+	if s.wrong("store", "remembers") { // the first is nothing wrong
+		caps.Position = sdk.PositionStore
+	}
+	return caps, diags
 }
 
 func (s *fakeSource) path(name string) string { return filepath.Join(s.Dir, name) }
@@ -265,6 +269,7 @@ func (s *fakeSource) Commit(_ context.Context, marks []sdk.Mark) (errs []error) 
 		var err error
 		switch begun := run != nil && run.Run == m.Run || run == nil && m.Run >= 1000; {
 		case s.wrong("liar"):
+		case begun && s.wrong("store"):
 		case !mine || m.Stream != fakeStreamOf(m.Stream.Partition) || !begun && !s.wrong("goeson"):
 			err = sdk.Errorf(sdk.KindFenced, "commit", "run %d of %s is over", m.Run, m.Stream)
 		default:

@@ -122,6 +122,16 @@ func TestRightPluginsPass(t *testing.T) {
 	defer func() { patience = impatience }()
 	t.Run("sink", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "")) })
 	t.Run("source", func(t *testing.T) { Source(t, fakeSourceConfig(t, "")) })
+	t.Run("store-managed source", func(t *testing.T) {
+		cfg := fakeSourceConfig(t, "", "store")
+		service := cfg.Service
+		cfg.Service = func(t testing.TB) Service {
+			s := service(t)
+			s.Committed = nil
+			return s
+		}
+		Source(t, cfg)
+	})
 }
 
 // wrongCase is a flaw and the case that must find it.
@@ -161,7 +171,7 @@ func TestWrongSourcesFail(t *testing.T) {
 	t.Setenv("LC_FAKE_VERSION", "1")
 	cases := []wrongCase{
 		{"connects", "", "configure"}, {"eager", "", "start"}, {"empty", "", "rows"}, {"small", "", "sizes"}, {"holes", "", "spans"},
-		{"", "greedy", "credit"}, {"liar", "", "commit"}, {"goeson", "", "drop"}, {"forgetscommit", "", "restart"}, {"oldruns", "", "new-run"},
+		{"", "greedy", "credit"}, {"liar", "", "commit"}, {"remembers", "", "store-position"}, {"goeson", "", "drop"}, {"forgetscommit", "", "restart"}, {"oldruns", "", "new-run"},
 		{"startsany", "", "unassigned"}, {"zero", "", "resolve"}, {"repositions", "", "gap"}, {"stopfails", "", "stop"},
 		{"snatches", "", "revoke"}, {"stops", "", "ping"}, {"clings", "", "orphan"}, {"", "immortal", "orphan"},
 		{"interruptible", "", "signals"},

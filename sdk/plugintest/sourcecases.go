@@ -14,6 +14,7 @@ var sourceCases = []testCase[*sourceRig]{
 	{"spans", "Each span begins where the run's last ended; rows lie inside, grouped by stream and ascending.", nil, sourceSpans},
 	{"credit", "A source sends nothing without credit, and overdraws it by one frame at most.", nil, sourceCredit},
 	{"commit", "Every Commit is answered, before Start too; it is stored when the answer says so.", broker, sourceCommit},
+	{"store-position", "A source whose position a store keeps comes without one, also after its restart, and answers every Commit all the same.", storeManaged, sourceStorePosition},
 	{"drop", "After Drop nothing of the run is delivered or committed any more; the stream waits for a Start.", nil, sourceDrop},
 	{"restart", "After kill -9 the streams come again with their committed positions, and a run can begin at any position that was delivered.", nil, sourceRestart},
 	{"new-run", "A Start of a stream that runs drops the run before it.", nil, sourceNewRun},
@@ -28,6 +29,8 @@ var sourceCases = []testCase[*sourceRig]{
 }
 
 func broker(c sdk.Capabilities) bool { return c.Position == sdk.PositionBroker }
+
+func storeManaged(c sdk.Capabilities) bool { return c.Position == sdk.PositionStore }
 
 func sourceConfigure(r *sourceRig) {
 	p, caps := r.configured(r.service.Settings, 0)

@@ -25,6 +25,23 @@ func sourceCommit(r *sourceRig) {
 	}
 }
 
+func sourceStorePosition(r *sourceRig) {
+	m := r.join()
+	s := m.streams()[0]
+	r.produce(s, plain(0, 40))
+	m.grant(1 << 20)
+	run := m.start(s, 0)
+	m.receives(s, plain(0, 40))
+	must(m.commit(s, run, m.position(run)), "commit")
+	if err := m.commit(streamUnknown, 77, 1); err == nil {
+		failf("a commit of a stream that is not there is answered without an error")
+	}
+	m.proc.Kill()
+	if a := r.join().assignment(s); a.Committed != sdk.NoPosition {
+		failf("%s comes with position %d, which the source says that a store keeps", s, a.Committed)
+	}
+}
+
 func sourceDrop(r *sourceRig) {
 	m := r.join()
 	s := m.streams()[0]
