@@ -24,7 +24,7 @@ func costs(p *checkedPipeline) []cost {
 		{"the source's server is away", serverAway(p)},
 		{"the sink's target is away", "The write is tried again without end. Reading pauses once " + bytesText(p.MemoryBudget) + " are unconfirmed. Nothing is lost while the source's server keeps the records."},
 		{"power is lost", "What the sink has confirmed is on stable storage and stays. " + hostKilled(p)},
-		{"another host has the same stream", zombie(sink)},
+		{"another host has the same stream", zombie(p)},
 		{"a record is refused", fmt.Sprintf("A record that the sink refuses for good, or of more than %s, halts the pipeline, which names it. Nothing behind it is committed.", bytesText(p.MaxRecordBytes))},
 		{"records are gone before they were read", gone(p)},
 	}
@@ -66,8 +66,11 @@ func serverAway(p *checkedPipeline) string {
 	return "Reading pauses and goes on by itself."
 }
 
-func zombie(sink sdk.Capabilities) string {
-	if sink.Fencing {
+func zombie(p *checkedPipeline) string {
+	switch fencing := p.sinks[0].caps.Fencing; {
+	case fencing && p.source.caps.Position == sdk.PositionStore:
+		return "The older one is refused by the sink (epochs) and halts: nothing shares out the streams."
+	case fencing:
 		return "The older one is refused by the sink (epochs)."
 	}
 	return "The sink has no fence: until the older one notices, both can write, and records can be there twice."
