@@ -163,7 +163,7 @@ func (b *broker) poll(what string, ok func() bool) {
 	b.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(90 * time.Second)
 	for !ok() {
 		select {
 		case <-tick.C:

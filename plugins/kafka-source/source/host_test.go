@@ -118,7 +118,7 @@ func (h *host) open(set Settings) *host {
 }
 
 func (h *host) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	if err := h.reader.Close(ctx); err != nil {
 		h.t.Errorf("%s: close: %v", h.name, err)
@@ -137,7 +137,7 @@ func (h *host) notify() {
 }
 
 // waitFor is how long a test waits for what must come.
-const waitFor = 20 * time.Second
+const waitFor = 90 * time.Second
 
 // until waits for a condition on the host.
 func (h *host) until(what string, ok func() bool) {
@@ -317,7 +317,7 @@ func (h *host) Assigned(ctx context.Context, list []sdk.Assignment) error {
 // same incarnation, else where Initial says, with the decision recorded
 // before it.
 func (h *host) startThese(list []sdk.Assignment) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	h.until("reader", func() bool { return h.reader != nil })
 	for _, a := range list {

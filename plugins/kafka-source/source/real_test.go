@@ -99,7 +99,7 @@ func (b *broker) records(topic string, part int32) (out []*kgo.Record) {
 		b.t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
 	defer cancel()
 	for {
 		fetches := c.PollFetches(ctx)

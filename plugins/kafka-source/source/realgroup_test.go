@@ -186,7 +186,7 @@ func TestRealEagerMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer eager.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	for p := range int32(4) {
 		b.fill(topic, p, 20, 20)

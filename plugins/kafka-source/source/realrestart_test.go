@@ -113,7 +113,7 @@ func underLoad(t *testing.T, b *broker, protocol, group string, replicas int16, 
 
 func untilCommittedPast(b *broker, group, topic string, parts int, want map[int32]int64) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 180*time.Second)
 	defer cancel()
 	at := map[int32]int64{}
 	for {
