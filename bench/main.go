@@ -1,5 +1,5 @@
 // Command bench measures twg against a one-process yardstick: Kafka to
-// Parquet, the same records, the same durability, alternating in one run. It
+// Parquet and to PostgreSQL, the same records, the same durability, alternating in one run. It
 // prints a table and writes bench/out/latest.json; docs/bench.md explains
 // both. Run it from the repository's root.
 //
