@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 150, "random schedules to run")
+	schedules = flag.Int("schedules", 100, "random schedules to run")
 	seed      = flag.Uint64("seed", 0, "the first schedule's seed; 0: a new one")
 )
 
