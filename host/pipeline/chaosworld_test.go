@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -24,7 +25,8 @@ type world struct {
 	// storeless: the sink keeps no coverage. Positions that retention removed
 	// are known to nobody then, and a zombie cannot be fenced.
 	storeless bool
-	overWire  bool
+	on        stage
+	dir       *directory // nil: the store is the world's own
 	broken    []string
 	did       map[string]int // what the schedule really did
 	seq       uint64
@@ -48,8 +50,11 @@ type chaosPart struct {
 	fences []time.Time
 }
 
-func newWorld(seed uint64, parts int) *world {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), byKey: map[sdk.Stream]*chaosPart{}, storeless: seed%5 == 0, did: map[string]int{}, began: time.Now()}
+func newWorld(seed uint64, parts int, on stage) *world {
+	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), byKey: map[sdk.Stream]*chaosPart{}, on: on, storeless: seed%5 == 0 && on != onFiles, did: map[string]int{}, began: time.Now()}
+	if on == onFiles {
+		w.dir = newDirectory(seed)
+	}
 	for i := range parts {
 		// Topics take turns, so that one batch has streams of two granularities.
 		k := sdk.Stream{Topic: []string{"b", "r"}[i%2], Incarnation: "i", Partition: int32(i / 2)}
@@ -67,7 +72,10 @@ func exists(pos int64) bool { return pos%5 != 3 && (pos < 17 || pos > 26) }
 // hole is the lowest position of a record that is not in the store and may
 // still come. The lock is held.
 func (w *world) hole(p *chaosPart) int64 {
-	if !w.storeless {
+	switch {
+	case w.dir != nil:
+		return w.dir.coverage(p.key).FirstHole()
+	case !w.storeless:
 		return p.cov.FirstHole()
 	}
 	all := p.cov.Clone()
@@ -218,7 +226,11 @@ func (w *world) intrude() {
 	}
 	p.fences = append(p.fences, time.Now())
 	w.note("%s acquired by another host", p.key)
-	w.acquire(p)
+	if w.dir != nil {
+		w.dir.sink(`{"dir":"mem"}`).Acquire(context.Background(), "another host", []sdk.Stream{p.key})
+	} else {
+		w.acquire(p)
+	}
 	w.did["another host acquired"]++
 }
 

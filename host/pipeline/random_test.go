@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 150, "random schedules to run")
+	schedules = flag.Int("schedules", 100, "random schedules to run")
 	seed      = flag.Uint64("seed", 0, "the first schedule's seed; 0: a new one")
 )
 
@@ -23,12 +23,28 @@ var (
 // is ahead of the store, nothing is lost or there twice, memory is bounded,
 // and once faults cease everything catches up. One schedule is one seed; what
 // goroutines do at the same moment of virtual time is not part of it.
-func TestRandomSchedules(t *testing.T) { randomSchedules(t, *schedules, false) }
+func TestRandomSchedules(t *testing.T) {
+	randomSchedules(t, *schedules, inProcess, "session died before the write", "session died before the receipt",
+		"transaction rolled back", "part of a span", "fenced")
+}
 
 // The same with source and sink behind the wire protocol, as processes are.
-func TestRandomSchedulesOverTheWire(t *testing.T) { randomSchedules(t, max(*schedules/5, 1), true) }
+func TestRandomSchedulesOverTheWire(t *testing.T) {
+	randomSchedules(t, max(*schedules/5, 1), overWire, "session died before the write", "session died before the receipt")
+}
 
-func randomSchedules(t *testing.T, count int, overWire bool) {
+// stage is what the pipelines of a schedule work with.
+type stage int
+
+const (
+	inProcess stage = iota // fakes
+	overWire               // fakes behind the wire protocol
+	onFiles                // the Parquet sink
+)
+
+// randomSchedules runs schedules, and makes sure that they had what they were
+// to have.
+func randomSchedules(t *testing.T, count int, on stage, must ...string) {
 	first := *seed
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
@@ -38,7 +54,7 @@ func randomSchedules(t *testing.T, count int, overWire bool) {
 		at := first + uint64(i)
 		ok := t.Run(fmt.Sprintf("seed=%d", at), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				for what, n := range schedule(t, at, overWire) {
+				for what, n := range schedule(t, at, on) {
 					did[what] += n
 				}
 			})
@@ -48,8 +64,7 @@ func randomSchedules(t *testing.T, count int, overWire bool) {
 		}
 	}
 	t.Logf("%d schedules from seed %d: %v", count, first, did)
-	for _, what := range []string{"revoked", "lost", "fenced", "retention", "gap", "source failed", "session died before the write",
-		"session died before the receipt", "transaction rolled back", "part of a span", "another host acquired", "stopped", "zombie"} {
+	for _, what := range append(must, "revoked", "lost", "retention", "gap", "source failed", "another host acquired", "stopped", "zombie") {
 		if did[what] == 0 && count >= 100 {
 			t.Errorf("no schedule had: %s", what)
 		}
@@ -58,9 +73,8 @@ func randomSchedules(t *testing.T, count int, overWire bool) {
 
 // schedule runs pipelines, one after the other and a zombie beside them,
 // through faults, and then one in peace.
-func schedule(t *testing.T, seed uint64, overWire bool) map[string]int {
-	w := newWorld(seed, 1+int(seed%4))
-	w.overWire = overWire
+func schedule(t *testing.T, seed uint64, on stage) map[string]int {
+	w := newWorld(seed, 1+int(seed%4), on)
 	var zombie *host
 	for range 1 + w.n(3) {
 		h := w.begin(t)
@@ -79,6 +93,11 @@ func schedule(t *testing.T, seed uint64, overWire bool) map[string]int {
 			w.bury(h)
 			continue
 		}
+		if w.dir != nil && w.n(2) == 0 {
+			zombie = h
+			w.powerCut(h)
+			continue
+		}
 		h.end(t)
 	}
 	w.setCalm(true)
@@ -89,6 +108,9 @@ func schedule(t *testing.T, seed uint64, overWire bool) map[string]int {
 	}
 	last.catchUp(t, w)
 	last.end(t)
+	if w.dir != nil {
+		w.dir.read(w)
+	}
 	w.judge()
 	if err := w.broke(); err != nil {
 		t.Fatal(err)
@@ -103,6 +125,7 @@ type host struct {
 	cancel context.CancelFunc
 	done   chan error
 	limit  int64
+	files  *fileSink // nil: another sink
 }
 
 var chaosBudgets = []int64{300, 1500, 6000, 1 << 20}
@@ -124,8 +147,13 @@ func (w *world) begin(t *testing.T) *host {
 	case 1:
 		cfg.TopicGranularity = map[string]sdk.Granularity{"r": sdk.GranularityRecord}
 	}
-	if w.overWire {
+	switch w.on {
+	case overWire:
 		cfg.Source, cfg.Sink = wired(t, h.src).Source(), wired(t, sink).Sink(caps)
+	case onFiles:
+		h.files = w.dir.sink(fmt.Sprintf(`{"dir":"mem","max_file_age":%q,"max_file_rows":%d,"compression":"none"}`,
+			w.pause(30*time.Second)+10*time.Millisecond, 1+w.n(60)))
+		cfg.Sink, cfg.SinkCaps.HoldsUntilClose = h.files, true
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.p, h.cancel = New(cfg), cancel
@@ -141,6 +169,9 @@ func (h *host) storm(t *testing.T, w *world) {
 		w.grow()
 		if w.n(6) == 0 {
 			w.intrude()
+		}
+		if h.files != nil && w.fault(6, "sink killed") {
+			h.files.kill(false)
 		}
 		h.check(t, w)
 	}
@@ -196,6 +227,16 @@ func (w *world) bury(h *host) {
 	}
 }
 
+// powerCut ends a host with its machine. What is left of it goes on for a
+// while, and must not matter.
+func (w *world) powerCut(h *host) {
+	w.bury(h)
+	h.files.kill(true)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dir.powerCut(w)
+}
+
 // catchUp waits until everything is durable and committed.
 func (h *host) catchUp(t *testing.T, w *world) {
 	for deadline := time.Now().Add(10 * time.Minute); !w.caughtUp(); {
@@ -211,6 +252,9 @@ func (w *world) setCalm(calm bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calm = calm
+	if w.dir != nil {
+		w.dir.calm.Store(calm)
+	}
 }
 
 func (w *world) caughtUp() bool {
