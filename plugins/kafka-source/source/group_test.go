@@ -331,6 +331,8 @@ func TestCommitErrors(t *testing.T) {
 		{kerr.IllegalGeneration, 2, 0},
 		{kerr.CoordinatorLoadInProgress, 2, 0},
 		{kerr.NotCoordinator, 1, 0},
+		{kerr.StaleMemberEpoch, 2, 0},
+		{kerr.FencedMemberEpoch, 1, sdk.KindFenced},
 		{kerr.UnknownMemberID, 1, sdk.KindFenced},
 		{kerr.GroupAuthorizationFailed, 1, sdk.KindFatal},
 		{kerr.OffsetMetadataTooLarge, 1, sdk.KindFatal},
