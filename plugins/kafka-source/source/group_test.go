@@ -90,7 +90,11 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("the second member got %+v, want what the first committed", a)
 		}
 	}
-	for _, err := range one.commitAll(one.revoked) {
+	after := one.commitAll(one.revoked)
+	if after == nil {
+		t.Error("a commit after the revoke was stored")
+	}
+	for _, err := range after {
 		if sdk.KindOf(err) != sdk.KindFenced {
 			t.Errorf("commit after the revoke: %v, want it fenced", err)
 		}

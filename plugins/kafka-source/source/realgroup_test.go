@@ -103,7 +103,11 @@ func wantFenced(t *testing.T, h *host) {
 	if len(revoked) == 0 {
 		t.Error("nothing was revoked")
 	}
-	for _, err := range h.commitAll(revoked) {
+	errs := h.commitAll(revoked)
+	if errs == nil {
+		t.Errorf("a commit of %d revoked runs was stored", len(revoked))
+	}
+	for _, err := range errs {
 		if sdk.KindOf(err) != sdk.KindFenced {
 			t.Errorf("commit after the revoke: %v, want it fenced", err)
 		}
