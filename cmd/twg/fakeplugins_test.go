@@ -35,7 +35,8 @@ func (l fakeLauncher) ask(_ context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{Plugin: p, File: "plugins/twg-plugin-" + name, SHA256: "0123456789abcdef0123"}, nil
+	digest := func() (string, error) { return "0123456789abcdef0123", nil }
+	return &process{Plugin: p, File: "plugins/twg-plugin-" + name, digest: digest}, nil
 }
 
 func (l fakeLauncher) configured(p *checkedPlugin) (sdk.Plugin, error) {

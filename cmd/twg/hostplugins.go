@@ -63,10 +63,6 @@ func (l *programs) ask(ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := fileSHA256(f.Path)
-	if err != nil {
-		return nil, err
-	}
 	p, err := plugins.Launch(ctx, f, l.opt)
 	if err != nil {
 		return nil, err
@@ -75,7 +71,8 @@ func (l *programs) ask(ctx context.Context, name string) (*process, error) {
 	l.open = append(l.open, p)
 	l.mu.Unlock()
 	configure := func(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) { return p.Configure(ctx, s) }
-	return &process{Plugin: asked{p.Describe, configure}, File: f.Path, SHA256: sum}, nil
+	digest := func() (string, error) { return fileSHA256(f.Path) }
+	return &process{Plugin: asked{p.Describe, configure}, File: f.Path, digest: digest}, nil
 }
 
 // asked is a process as an sdk.Plugin.

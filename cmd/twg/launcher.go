@@ -28,8 +28,9 @@ type launcher interface {
 // process is a plugin that runs.
 type process struct {
 	sdk.Plugin
-	File   string
-	SHA256 string
+	File string
+	// digest reads the whole file: only who shows the result asks for it.
+	digest func() (string, error)
 }
 
 // errNoPlugin is that of a plugin that is not there.

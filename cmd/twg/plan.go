@@ -20,7 +20,10 @@ func (c *planCmd) Run(ctx context.Context, a *app) error {
 	if err := f.report(a); err != nil {
 		return err
 	}
-	plan := makePlan(f)
+	plan, err := makePlan(f)
+	if err != nil {
+		return err
+	}
 	if c.JSON {
 		return writeJSON(a, plan)
 	}
@@ -82,25 +85,32 @@ const hostConstant = 64 << 20
 // carries one record of the largest size: header, offsets, padding.
 const frameOverhead = 64 << 10
 
-func makePlan(f *checkedFile) plan {
-	out := plan{File: f.config.Filename, CeilingBytes: hostConstant}
+func makePlan(f *checkedFile) (plan, error) {
+	out := plan{File: f.config.Filename, CeilingBytes: memoryCeiling(f)}
 	for _, p := range f.pipelines {
-		pp := makePipelinePlan(p)
+		pp, err := makePipelinePlan(p)
+		if err != nil {
+			return plan{}, err
+		}
 		for i, t := range pp.Sink.Targets {
 			pp.Sink.Targets[i] = f.config.Secrets.Hide(t)
 		}
 		out.Pipelines = append(out.Pipelines, pp)
-		out.CeilingBytes += pp.Memory.CeilingBytes - hostConstant
 	}
-	return out
+	return out, nil
 }
 
-func makePipelinePlan(p *checkedPipeline) pipelinePlan {
+func makePipelinePlan(p *checkedPipeline) (pipelinePlan, error) {
+	source, errSource := planPlugin(p.source)
+	gate, errSink := planPlugin(p.sinks[0])
+	if err := errors.Join(errSource, errSink); err != nil {
+		return pipelinePlan{}, err
+	}
 	sink := p.Sinks[0]
 	out := pipelinePlan{
 		Name: p.Name, Role: string(p.Role), Gate: sink.Name, Granularity: p.Granularity.String(),
 		OnGap: string(p.OnGap), MaxAckDelay: p.MaxAckDelay.String(),
-		Source: planPlugin(p.source), Sink: planPlugin(p.sinks[0]), Memory: planMemory(p),
+		Source: source, Sink: gate, Memory: planMemory(p),
 		Costs: costs(p), OptOuts: optOuts(p),
 	}
 	out.Source.Position, out.Source.Origin = string(p.source.caps.Position), string(p.source.caps.Origin)
@@ -113,7 +123,7 @@ func makePipelinePlan(p *checkedPipeline) pipelinePlan {
 		}
 		out.Topics[topic] = g.String()
 	}
-	return out
+	return out, nil
 }
 
 func sinkRole(role string) string {
@@ -123,11 +133,21 @@ func sinkRole(role string) string {
 	return role
 }
 
-func planPlugin(p *checkedPlugin) pluginPlan {
+func planPlugin(p *checkedPlugin) (pluginPlan, error) {
+	sum, err := p.process.digest()
 	return pluginPlan{
 		Plugin: p.description.Name, Version: p.description.Version,
-		File: p.process.File, SHA256: p.process.SHA256,
+		File: p.process.File, SHA256: sum,
+	}, err
+}
+
+// memoryCeiling is what a host that runs the whole file holds at most.
+func memoryCeiling(f *checkedFile) int64 {
+	ceiling := int64(hostConstant)
+	for _, p := range f.pipelines {
+		ceiling += planMemory(p).CeilingBytes - hostConstant
 	}
+	return ceiling
 }
 
 func planMemory(p *checkedPipeline) memoryPlan {
