@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/plugins/postgres/copyrow"
 	"github.com/twg-io/twg/sdk"
 )
@@ -73,6 +74,7 @@ func (e *encoder) reset(rows Rows) {
 // Read implements io.Reader.
 func (e *encoder) Read(p []byte) (int, error) {
 	if e.at == len(e.buf) {
+		faultpoint.Hit("copying") // what was read is on its way, the end is not
 		if e.ended {
 			return 0, io.EOF
 		}
