@@ -79,10 +79,13 @@ const (
 )
 
 // Capabilities are what a plugin can do *with the settings it was given*. The
-// first two fields are a source's, the others a sink's.
+// first three fields are a source's, the others a sink's.
 type Capabilities struct {
 	Position PositionRegime
 	Origin   Origin
+	// Topics are the topics that the settings name. Empty: they name none, or
+	// only a pattern, and what will be read is known later.
+	Topics []string
 
 	// Durable: a receipt means stable storage, surviving loss of power.
 	Durable bool

@@ -137,11 +137,36 @@ type Events interface {
 	Gap(Gap)
 	// Lag tells where streams end.
 	Lag([]Lag)
+	// Topics tells what became of the topics that the settings name: all of
+	// them, before their first Assigned and whenever something has changed. A
+	// source whose settings name none need not call it.
+	Topics([]Topic)
 	// Ended says that finite runs have delivered everything.
 	Ended(runs []uint64)
 	// Fail ends the source: the host opens a new one.
 	Fail(error)
 }
+
+// Topic is what the source's server says about a topic that is to be read.
+type Topic struct {
+	Name     string
+	Presence Presence
+	// Reason says why it cannot be read, for people.
+	Reason string
+}
+
+// Presence says whether a topic can be read.
+type Presence uint8
+
+const (
+	// TopicThere: it can.
+	TopicThere Presence = iota + 1
+	// TopicPending: not now, but soon without anybody's doing.
+	TopicPending
+	// TopicAbsent: not until somebody creates it, allows it to be read, or
+	// corrects the settings.
+	TopicAbsent
+)
 
 // Gap is a position that cannot be read.
 type Gap struct {

@@ -75,6 +75,7 @@ type numbersSettings struct {
 	Token  string `twg:"token,sensitive" doc:"how to log in"`
 	Mode   string `twg:"mode" default:"replayable" validate:"oneof=replayable|once|store" doc:"what the source can do"`
 	Broken string `twg:"broken" doc:"if set, opening fails with this text and the token"`
+	Absent string `twg:"absent" doc:"a topic that is to be read and is not there"`
 }
 
 // numbers is a source of one stream with records 0, 1, 2, ....
@@ -87,6 +88,7 @@ func (n *numbers) Describe() sdk.Description {
 func (n *numbers) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
 	diags := s.Decode(&n.set)
+	caps.Topics = []string{numbersStream.Topic, n.set.Absent}
 	switch n.set.Mode {
 	case "once":
 		caps.Origin = sdk.OriginNonReplayable
@@ -103,6 +105,11 @@ func (n *numbers) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
 	life, cancel := context.WithCancel(context.Background())
 	r := &numbersReader{set: n.set, ev: ev, life: life, cancel: cancel}
 	r.wg.Go(func() {
+		topics := []sdk.Topic{{Name: numbersStream.Topic, Presence: sdk.TopicThere}}
+		if n.set.Absent != "" {
+			topics = append(topics, sdk.Topic{Name: n.set.Absent, Presence: sdk.TopicAbsent, Reason: "it does not exist; create it"})
+		}
+		ev.Topics(topics)
 		_ = ev.Assigned(life, []sdk.Assignment{{Stream: numbersStream, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}})
 	})
 	return r, nil

@@ -62,6 +62,7 @@ type Pipeline struct {
 	Sinks  []*Sink
 
 	place
+	topicPlaces map[string]place // of the blocks in Topics
 }
 
 // Source is a pipeline's source block.

@@ -31,6 +31,7 @@ var fakePlugins = map[string]struct {
 		},
 		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
 	},
+	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},
 	"assigned": {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable}},
 	"lake": {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/twg-io/twg/sdk"
@@ -20,6 +21,7 @@ func CheckRoles(p *Pipeline, source *sdk.Capabilities, sinks []*sdk.Capabilities
 	}
 	if p.Source != nil && source != nil {
 		c.origin(source)
+		c.topics(source)
 		if gate := slices.IndexFunc(p.Sinks, (*Sink).Gates); gate >= 0 && gate < len(sinks) && sinks[gate] != nil {
 			c.regime(source, p.Sinks[gate], sinks[gate])
 		}
@@ -77,6 +79,25 @@ func (c *roleCheck) size(s *Sink, caps *sdk.Capabilities) {
 		return
 	}
 	c.diags = append(c.diags, s.doc.warningAt(s.def, summary, detail))
+}
+
+// topics warns of a block about a topic that will not be read. A source that
+// names no topic may find one of that name later.
+func (c *roleCheck) topics(caps *sdk.Capabilities) {
+	for _, name := range slices.Sorted(maps.Keys(c.p.topicPlaces)) {
+		if at := c.p.topicPlaces[name]; len(caps.Topics) > 0 && !slices.Contains(caps.Topics, name) {
+			c.diags = append(c.diags, at.doc.warningAt(at.def, "Block about a topic that is not read",
+				fmt.Sprintf("With these settings the source reads no topic %q, and the block has no effect. %s", name, topicMeant(name, caps.Topics))))
+		}
+	}
+}
+
+// topicMeant does not list the topics: there may be hundreds.
+func topicMeant(name string, topics []string) string {
+	if closest(name, topics) != "" {
+		return didYouMean(name, topics)
+	}
+	return "Take it out, or have the source read the topic."
 }
 
 // origin refuses a source whose records exist once only (R4).

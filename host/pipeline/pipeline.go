@@ -55,7 +55,8 @@ type Config struct {
 	Limits          sdk.Limits
 	OnGap           GapPolicy
 	// UntilCaughtUp ends the run once everything that the source had at its
-	// start is durable and committed.
+	// start is durable and committed; with ErrTopicsAbsent if a topic is not
+	// there to be read.
 	UntilCaughtUp bool
 	Logger        *slog.Logger
 }
@@ -93,6 +94,7 @@ type Pipeline struct {
 	out      outbound
 	revokes  []*revoke
 	gapped   []*stream
+	topics   topics
 	commits  committer
 	stopping *stopping
 	stat     Status
@@ -182,9 +184,7 @@ func (p *Pipeline) settle() {
 	p.finishRevokes()
 	p.resumeAfterGaps()
 	p.grant()
-	if p.cfg.UntilCaughtUp && p.stopping == nil && p.caughtUp() {
-		p.stop(nil)
-	}
+	p.endIfCaughtUp()
 }
 
 // mailbox is a queue of functions for the loop. Posting never blocks; what

@@ -115,6 +115,7 @@ func (s *source) fail(err error) {
 // sourceOpening makes src the one whose word counts.
 func (p *Pipeline) sourceOpening(src *source) {
 	p.src = src
+	p.topics = topics{}
 	p.budget.reset()
 }
 

@@ -97,7 +97,7 @@ func (p *Pipeline) allReceived() bool {
 			return false
 		}
 	}
-	return len(p.streams) > 0
+	return len(p.streams) > 0 || p.topics.nothingThere()
 }
 
 // caughtUp reports whether everything that the streams had when they were

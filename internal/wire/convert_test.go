@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -45,7 +46,7 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, epoch, toEpoch, fromEpoch)
 	trip(t, sdk.Span{Stream: people, From: 1, Next: sdk.MaxPosition, Run: 9, Epoch: epoch, CompressedBytes: 4, ExpandedBytes: 5}, toSpan, fromSpan)
 	trip(t, sdk.Cursor{Stream: people, Position: 7, Token: []byte{0, 255}}, toCursor, fromCursor)
-	trip(t, sdk.Limits{FrameRecords: 1, FrameBytes: 2, MaxRecordBytes: 3}, toLimits, sure(fromLimits))
+	trip(t, sdk.Limits{FrameRecords: 1, FrameBytes: 2, MaxRecordBytes: 3, ConnectWithin: 4 * time.Millisecond}, toLimits, sure(fromLimits))
 	trip(t, sdk.Description{Name: "n", Version: "v", Kind: sdk.KindSource, Doc: "d", Schema: []sdk.Attribute{{Name: "a", Type: `["list","string"]`, Required: true, Default: "[]", Sensitive: true, Doc: "x"}}}, toDescription, fromDescription)
 	trip(t, sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}, toCapabilities, fromCapabilities)
 	trip(t, sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw, sdk.ShapeTable},
@@ -62,6 +63,9 @@ func TestConversionsLoseNothing(t *testing.T) {
 		trip(t, sdk.Gap{Stream: orders, Run: 4, Wanted: 1, Available: 9, Cause: c, Reason: "r"}, toGap, fromGap)
 	}
 	trip(t, sdk.Lag{Stream: orders, Run: 4, End: 9, AtMS: 8}, toLag, fromLag)
+	for _, p := range []sdk.Presence{sdk.TopicThere, sdk.TopicPending, sdk.TopicAbsent} {
+		trip(t, sdk.Topic{Name: "\xff", Presence: p, Reason: "r"}, toTopic, sure(fromTopic))
+	}
 	trip(t, sdk.StreamCoverage{Stream: orders, Set: &set}, toStreamCoverage, fromStreamCoverage)
 	trip(t, sdk.CoverageRecord{Stream: orders, Epoch: epoch, Held: set.Held(), Void: set.Voids()}, toCoverageRecord, fromCoverageRecord)
 	trip(t, sdk.Acquired{Stream: orders, Epoch: epoch, Previous: "host 1"}, toAcquired, fromAcquired)

@@ -65,6 +65,7 @@ type host struct {
 	lost                 []uint64
 	revoked              []uint64
 	gaps                 []sdk.Gap
+	topics               [][]sdk.Topic
 	ends                 map[sdk.Stream]int64
 	failed               []error
 	errs                 []error // rules that were broken
@@ -411,6 +412,14 @@ func (h *host) Lag(lags []sdk.Lag) {
 	for _, l := range lags {
 		h.ends[l.Stream] = l.End
 	}
+	h.notify()
+}
+
+// Topics implements sdk.Events.
+func (h *host) Topics(topics []sdk.Topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.topics = append(h.topics, topics)
 	h.notify()
 }
 
