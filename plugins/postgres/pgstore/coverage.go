@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,15 +36,19 @@ func (i interval) addTo(set *coverage.Set) {
 	set.AddVoid(coverage.Void{Interval: i.Interval, Reason: reasons[i.reason]})
 }
 
-// rows reads what is stored of streams, by id.
-func (st *Store) rows(ctx context.Context, q querier, lane string, ids []streamID) (out []interval, err error) {
-	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position from "+st.t.coverage+
-		" where stream = any($1) and lane = $2 order by stream, reason, from_position", ids, lane)
+// rows reads what is stored of streams, and checks it.
+func (st *Store) rows(ctx context.Context, q querier, lane string, names map[streamID]sdk.Stream) (out []interval, err error) {
+	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position, crc from "+st.t.coverage+
+		" where stream = any($1) and lane = $2 order by stream, reason, from_position", slices.Collect(maps.Keys(names)), lane)
 	if err != nil {
 		return nil, err
 	}
 	var i interval
-	_, err = pgx.ForEachRow(rows, []any{&i.stream, &i.reason, &i.From, &i.Next}, func() error {
+	var crc int32
+	_, err = pgx.ForEachRow(rows, []any{&i.stream, &i.reason, &i.From, &i.Next, &crc}, func() error {
+		if k := names[i.stream]; crc != intervalSum(k, lane, i.reason, i.Interval) {
+			return st.damaged(st.t.coverage, i.stream, k, fmt.Sprintf("[%d,%d)", i.From, i.Next))
+		}
 		out = append(out, i)
 		return nil
 	})
@@ -51,11 +57,11 @@ func (st *Store) rows(ctx context.Context, q querier, lane string, ids []streamI
 
 // read reads the coverage of streams, by id.
 func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[streamID]*coverage.Set, error) {
-	var ids []streamID
-	for _, s := range found {
-		ids = append(ids, s.id)
+	names := map[streamID]sdk.Stream{}
+	for k, s := range found {
+		names[s.id] = k
 	}
-	rows, err := st.rows(ctx, q, lane, ids)
+	rows, err := st.rows(ctx, q, lane, names)
 	if err != nil {
 		return nil, err
 	}

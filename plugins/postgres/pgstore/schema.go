@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -12,7 +13,7 @@ import (
 
 // layout is the version of the tables. It is raised when a reader of the old
 // ones would be wrong.
-const layout = 1
+const layout = 2
 
 // tables are the names, quoted.
 type tables struct{ schema, layout, targets, streams, coverage, cursors, backends string }
@@ -52,13 +53,16 @@ create table if not exists {coverage} (
 	reason text not null,
 	from_position bigint not null check (from_position >= 0),
 	next_position bigint not null check (next_position > from_position and next_position <= 281474976710656),
+	crc integer not null,
 	primary key (stream, lane, reason, from_position)
 ) with (fillfactor = 50);
 comment on column {coverage}.reason is 'empty: held; else the positions will never be delivered, and why';
+comment on column {coverage}.crc is 'CRC-32C of the stream''s names and of the row, so that a damaged one is not believed';
 create table if not exists {cursors} (
 	stream uuid not null,
 	position bigint not null,
 	token bytea not null,
+	crc integer not null,
 	primary key (stream, position)
 );
 create unlogged table if not exists {backends} (
@@ -68,11 +72,11 @@ create unlogged table if not exists {backends} (
 	stream uuid not null,
 	primary key (stream, pid, started)
 );
-insert into {layout} select 1 where not exists (select from {layout});
+insert into {layout} select {version} where not exists (select from {layout});
 `
 
 func (t tables) expand(sql string) string {
-	return strings.NewReplacer("{schema}", t.schema, "{layout}", t.layout, "{targets}", t.targets, "{streams}", t.streams,
+	return strings.NewReplacer("{version}", strconv.Itoa(layout), "{schema}", t.schema, "{layout}", t.layout, "{targets}", t.targets, "{streams}", t.streams,
 		"{coverage}", t.coverage, "{cursors}", t.cursors, "{backends}", t.backends).Replace(sql)
 }
 
@@ -123,13 +127,14 @@ func (st *Store) there(ctx context.Context, q querier) (all bool, err error) {
 func (st *Store) check(ctx context.Context, q querier) error {
 	var version int
 	var logged bool
-	err := q.QueryRow(ctx, "select (select max(version) from "+st.t.layout+"), (select bool_and(relpersistence = 'p') from pg_class where oid = any($1::text[]::regclass[]))",
+	err := q.QueryRow(ctx, "select (select coalesce(max(version), 0) from "+st.t.layout+"), (select bool_and(relpersistence = 'p') from pg_class where oid = any($1::text[]::regclass[]))",
 		[]string{st.t.targets, st.t.streams, st.t.coverage, st.t.cursors}).Scan(&version, &logged)
 	switch {
 	case err != nil:
 		return err
 	case version != layout:
-		return sdk.Errorf(sdk.KindFatal, "", "its tables have layout %d and this program knows layout %d; use the program that made them, or a newer one", version, layout)
+		return sdk.Errorf(sdk.KindFatal, "", "its tables have layout %d and this program knows layout %d; use the program that made them. Or drop schema %s: then everything is read from the source again, and rows that are there stay there once",
+			version, layout, st.t.schema)
 	case !logged:
 		return sdk.Errorf(sdk.KindFatal, "", "its tables are unlogged or temporary: a crash of the server would empty them; alter table ... set logged")
 	}

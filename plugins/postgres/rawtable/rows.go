@@ -74,8 +74,8 @@ func (e *encoder) reset(rows Rows) {
 // Read implements io.Reader.
 func (e *encoder) Read(p []byte) (int, error) {
 	if e.at == len(e.buf) {
-		faultpoint.Hit("copying") // what was read is on its way, the end is not
 		if e.ended {
+			faultpoint.Hit("copying") // all rows are on their way, the end of the COPY is not
 			return 0, io.EOF
 		}
 		e.fill()
