@@ -50,7 +50,8 @@ type Config struct {
 	// MaxAckDelay is how long a batch may wait for its receipt before a Flush
 	// asks for it.
 	MaxAckDelay time.Duration
-	// ShutdownTimeout bounds a graceful stop.
+	// ShutdownTimeout bounds a graceful stop, the closing of both plugins'
+	// sessions included.
 	ShutdownTimeout time.Duration
 	Limits          sdk.Limits
 	OnGap           GapPolicy
@@ -77,9 +78,11 @@ type Pipeline struct {
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when the loop has ended
 	// stopSink asks the sink's goroutine to end its session in good order;
-	// sinkDone says that it has.
-	stopSink chan struct{}
-	sinkDone chan struct{}
+	// sinkDone says that it has. stopSource ends the source, abandon whatever is
+	// still being closed.
+	stopSink            chan struct{}
+	sinkDone            chan struct{}
+	stopSource, abandon context.CancelFunc
 	// starting is held by the starter that is at work, committing by whoever
 	// commits.
 	starting, committing chan struct{}
@@ -141,14 +144,19 @@ func randomID() uint64 {
 // second way to stop does not exist here: whoever will not wait kills the
 // plugins.
 func (p *Pipeline) Run(ctx context.Context) error {
-	// Plugins are called with a context of their own: a graceful stop still
-	// needs them.
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.goRun(func() { p.runSource(work) })
-	p.goRun(func() { defer close(p.sinkDone); p.runSink(work) })
-	err := p.loop(ctx)
-	cancel()
+	// Plugins are called with contexts of their own: a graceful stop still
+	// needs them. end is over when the time for a stop is.
+	end, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	reading, stopSource := context.WithCancel(end)
+	writing, stopSink := context.WithCancel(end)
+	p.stopSource, p.abandon = stopSource, abandon
+	p.goRun(func() { p.runSource(reading, end) })
+	p.goRun(func() { defer close(p.sinkDone); p.runSink(writing, end) })
+	err := p.loop(ctx, end)
+	stopSink()
 	p.wg.Wait()
+	p.stopping.timer.Stop()
+	abandon()
 	close(p.done)
 	return err
 }
@@ -156,7 +164,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 // goRun starts a goroutine that Run waits for.
 func (p *Pipeline) goRun(f func()) { p.wg.Go(f) }
 
-func (p *Pipeline) loop(ctx context.Context) error {
+func (p *Pipeline) loop(ctx, end context.Context) error {
 	tick := time.NewTicker(min(max(p.cfg.MaxAckDelay/10, 10*time.Millisecond), time.Second))
 	defer tick.Stop()
 	stop := ctx.Done()
@@ -173,7 +181,7 @@ func (p *Pipeline) loop(ctx context.Context) error {
 		}
 		p.settle()
 	}
-	p.finish()
+	p.finish(end)
 	return p.stopping.err
 }
 
