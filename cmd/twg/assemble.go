@@ -23,6 +23,7 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 	}
 	start := newStartup(r.ConnectTimeout, giveUp)
 	cfg := pipelineConfig(p)
+	cfg.Limits.ConnectWithin = r.ConnectTimeout
 	cfg.Source, cfg.Sink, cfg.Logger, cfg.UntilCaughtUp = start.watchSource(source), sink, r.log, r.UntilCaughtUp
 	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start}, nil
 }

@@ -22,6 +22,9 @@ type Status struct {
 	SinkRestarts   int
 	SinkOpen       bool
 	SinkReached    bool // a session was open at some time
+	// SinkError is why the newest session has ended or could not be opened; nil
+	// while one is open.
+	SinkError error
 	Streams        []StreamStatus
 }
 
