@@ -22,7 +22,10 @@ const dsnEnv = "TWG_FAULT_DSN"
 // startDatabase starts an empty server. A run's directory may lie where the
 // server's user cannot go, so its data does not lie there.
 func startDatabase(ctx context.Context) (*database, error) {
-	s, err := postgres.Start(ctx, postgres.Config{Settings: map[string]string{"max_connections": "100"}})
+	s, err := postgres.Start(ctx, postgres.Config{Settings: map[string]string{
+		"max_connections":        "100",
+		"track_commit_timestamp": "on", // table.Held asks for it
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +55,13 @@ func (d *database) down(ctx context.Context, how string) error {
 		return d.Stop(ctx)
 	}
 	return errors.New("the database knows no way to " + how)
+}
+
+// transactions counts those that are open, of connections with a name.
+func (d *database) transactions(ctx context.Context, name string) (int, error) {
+	r := table.NewReader(d.DSN(""))
+	defer r.Close()
+	return r.Transactions(ctx, name)
 }
 
 func (d *database) up(ctx context.Context) error { return d.Start(ctx) }

@@ -40,6 +40,12 @@ type killer struct {
 	place *rand.Rand
 	// wakeEarly: a sleeper wakes while its successor is not quite the owner.
 	wakeEarly bool
+	// named: nothing shares out the partitions, so a host that has lost them
+	// must end.
+	named bool
+	// transactions counts those that are open in the database, of the host of a
+	// name.
+	transactions func(ctx context.Context, name string) (int, error)
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.
@@ -68,7 +74,7 @@ func (k *killer) one(ctx context.Context, kill schedule.Kill) error {
 	if err := k.progress(ctx, at, "kill "+kill.String()); err != nil {
 		return err
 	}
-	k.tally.recovered(time.Since(begun))
+	k.tally.recovered(kill.Point.Role, time.Since(begun))
 	return nil
 }
 
@@ -127,8 +133,11 @@ func (k *killer) killRole(r schedule.Role) {
 }
 
 // killHost kills a host and sees to it that its plugins follow.
-func (k *killer) killHost(h *hostProcess) {
-	left := k.ctl.Live(func(p control.Process) bool { return p.Parent == h.pid })
+func (k *killer) killHost(h *hostProcess) { k.killHostBut(h, 0) }
+
+// killHostBut does so too, but for one plugin, which is looked after elsewhere.
+func (k *killer) killHostBut(h *hostProcess, but int) {
+	left := k.ctl.Live(func(p control.Process) bool { return p.Parent == h.pid && p.PID != but })
 	h.kill()
 	k.orphans.Go(func() {
 		deadline := time.Now().Add(orphanWithin)

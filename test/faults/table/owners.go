@@ -49,6 +49,15 @@ func (r *Reader) WatchOwners(ctx context.Context) (ready bool, err error) {
 	return ready && err == nil, err
 }
 
+// Transactions counts those that are open, of connections with an
+// application_name.
+func (r *Reader) Transactions(ctx context.Context, name string) (n int, err error) {
+	err = r.with(ctx, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, "select count(*) from pg_stat_activity where application_name = $1 and xact_start is not null", name).Scan(&n)
+	})
+	return n, err
+}
+
 // Stale lists the transactions of writers that were not the owner.
 func (r *Reader) Stale(ctx context.Context) (out []string, err error) {
 	err = r.with(ctx, func(c *pgx.Conn) error {
