@@ -25,7 +25,7 @@ type Status struct {
 	// SinkError is why the newest session has ended or could not be opened; nil
 	// while one is open.
 	SinkError error
-	Streams        []StreamStatus
+	Streams   []StreamStatus
 }
 
 // StreamStatus is where one stream stands.
