@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/frame"
@@ -76,6 +77,7 @@ type numbersSettings struct {
 	Mode   string `twg:"mode" default:"replayable" validate:"oneof=replayable|once|store" doc:"what the source can do"`
 	Broken string `twg:"broken" doc:"if set, opening fails with this text and the token"`
 	Absent string `twg:"absent" doc:"a topic that is to be read and is not there"`
+	Struck string `twg:"struck" doc:"a file; the process that finds and removes it is killed"`
 }
 
 // numbers is a source of one stream with records 0, 1, 2, ....
@@ -88,6 +90,10 @@ func (n *numbers) Describe() sdk.Description {
 func (n *numbers) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
 	diags := s.Decode(&n.set)
+	if n.set.Struck != "" && os.Remove(n.set.Struck) == nil {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
 	caps.Topics = []string{numbersStream.Topic, n.set.Absent}
 	switch n.set.Mode {
 	case "once":

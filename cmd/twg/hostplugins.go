@@ -71,6 +71,7 @@ func (l *programs) ask(ctx context.Context, name string) (*process, error) {
 	configure := func(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) {
 		caps, diags, err := p.Configure(ctx, s)
 		if plugins.Killed(err) {
+			l.opt.Logger.Warn("a plugin was killed while it was asked; asking another process", "plugin", name, "error", err)
 			var again *plugins.Process
 			again, caps, diags, err = plugins.LaunchConfigured(ctx, f, l.opt, s)
 			l.keep(again)
