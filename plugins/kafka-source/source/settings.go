@@ -21,6 +21,8 @@ type Settings struct {
 
 	GroupProtocol string `twg:"group_protocol" default:"classic" validate:"oneof=classic|consumer" doc:"classic: members share out the partitions, cooperative-sticky; consumer: the brokers do (KIP-848, Kafka 4.0 and later), and their settings replace session_timeout and heartbeat_interval"`
 
+	Balancers []string `twg:"balancers" default:"[\"cooperative-sticky\"]" validate:"min=1,oneof=cooperative-sticky|sticky|range|roundrobin" doc:"ways to share out partitions that this member knows, the best first; the group takes one that all its members know. All but cooperative-sticky interrupt every partition at each rebalance"`
+
 	SessionTimeout   time.Duration `twg:"session_timeout" default:"45s" validate:"min=1s" doc:"how long a member may be silent before the group gives its partitions to others"`
 	Heartbeat        time.Duration `twg:"heartbeat_interval" default:"3s" validate:"min=100ms" doc:"how often a member tells the group that it lives; below a third of session_timeout"`
 	RebalanceTimeout time.Duration `twg:"rebalance_timeout" default:"1m" validate:"min=1s" doc:"how long members may take to give up partitions and join again"`
@@ -75,6 +77,7 @@ func (s *Settings) check() sdk.Diagnostics {
 		d.Errorf("revoke_timeout", "No time left to rejoin the group", "Set revoke_timeout below rebalance_timeout: a member that gives up its partitions later than that is put out of the group.")
 	}
 	d = append(d, s.checkPosition()...)
+	d = append(d, s.checkBalancers()...)
 	return append(d, s.checkSecurity()...)
 }
 

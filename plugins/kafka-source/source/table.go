@@ -203,6 +203,19 @@ func (t *table) remove(parts map[string][]int32) []uint64 {
 	return ids
 }
 
+// others lists the owned partitions that are not among mine.
+func (t *table) others(mine map[string][]int32) map[string][]int32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[string][]int32)
+	for p := range t.owned {
+		if !slices.Contains(mine[p.topic], p.num) {
+			out[p.topic] = append(out[p.topic], p.num)
+		}
+	}
+	return out
+}
+
 // replace ends what runs under a topic's name with another topic id than the
 // current one: the topic was deleted and created again. The partitions stay
 // and want to be announced anew. It returns the runs that ended.
