@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/plugintest"
 )
 
 const goodSettings = `{"brokers":["127.0.0.1:9092"],"topics":["orders"],"group":"g"%s}`
@@ -83,33 +83,12 @@ func TestOpenWithoutConfigure(t *testing.T) {
 	}
 }
 
-// TestDocumented: the page's table has each setting with its default.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/plugins/kafka-source.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := slices.Concat(New(nil).Describe().Schema, sdk.SchemaOf(TLS{}), sdk.SchemaOf(SASL{}))
-	for _, a := range all {
-		if line := settingLine(a); !strings.Contains(string(page), line+"\n") {
-			t.Errorf("docs/plugins/kafka-source.md lacks the line\n%s", line)
-		}
-	}
-}
-
-// settingLine is a setting's row in the page's table.
-func settingLine(a sdk.Attribute) string {
-	must := ""
-	if a.Required {
-		must = "required"
-	} else if a.Default != "" {
-		var v any
-		if json.Unmarshal([]byte(a.Default), &v) != nil {
-			v = a.Default
-		}
-		must = fmt.Sprintf("`%v`", v)
-	}
-	return fmt.Sprintf("| `%s` | %s | %s |", a.Name, must, a.Doc)
+	plugintest.Documented(t, string(page), slices.Concat(New(nil).Describe().Schema, sdk.SchemaOf(TLS{}), sdk.SchemaOf(SASL{})))
 }
 
 func TestMetadata(t *testing.T) {
