@@ -42,10 +42,8 @@ type killer struct {
 	wakeEarly bool
 	// named: nothing shares out the partitions, so a host that has lost them
 	// must end.
-	named bool
-	// transactions counts those that are open in the database, of the host of a
-	// name.
-	transactions func(ctx context.Context, name string) (int, error)
+	named    bool
+	database *database // the sink's, if it has one
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.
@@ -133,11 +131,8 @@ func (k *killer) killRole(r schedule.Role) {
 }
 
 // killHost kills a host and sees to it that its plugins follow.
-func (k *killer) killHost(h *hostProcess) { k.killHostBut(h, 0) }
-
-// killHostBut does so too, but for one plugin, which is looked after elsewhere.
-func (k *killer) killHostBut(h *hostProcess, but int) {
-	left := k.ctl.Live(func(p control.Process) bool { return p.Parent == h.pid && p.PID != but })
+func (k *killer) killHost(h *hostProcess) {
+	left := k.ctl.Live(func(p control.Process) bool { return p.Parent == h.pid })
 	h.kill()
 	k.orphans.Go(func() {
 		deadline := time.Now().Add(orphanWithin)

@@ -17,7 +17,7 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 	k := &killer{
 		hosts: r.hosts, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
 		services: map[schedule.Role]service{}, place: rand.New(rand.NewPCG(r.opt.seed, 3)),
-		rng: rand.New(rand.NewPCG(r.opt.seed, 2)), named: r.opt.named(),
+		rng: rand.New(rand.NewPCG(r.opt.seed, 2)), named: r.opt.named(), database: r.db,
 	}
 	defer k.orphans.Wait()
 	if s, ok := r.broker.(service); ok {
@@ -25,7 +25,6 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 	}
 	if r.db != nil {
 		k.services[schedule.Database] = r.db
-		k.transactions = r.db.transactions
 	}
 	if err := k.progress(ctx, nil, "the start"); err != nil {
 		return err
@@ -85,7 +84,9 @@ func (r *run) sleeper(ctx context.Context, k *killer, n int) error {
 		return k.zombie(ctx, gracefully)
 	}
 	if r.opt.mutant == "" && n%4 >= 2 {
-		return k.midCopy(ctx, gracefully)
+		// Where other hosts run it is not sure that the second one gets a
+		// stream of the sleeper's; if all of it sleeps, it does.
+		return k.midCopy(ctx, gracefully || r.opt.places() > 1)
 	}
 	k.wakeEarly = r.opt.mutant != "" || !gracefully
 	return k.zombie(ctx, gracefully)

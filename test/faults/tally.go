@@ -21,7 +21,8 @@ type tally struct {
 	zombies   int
 	frozen    int
 	rivals    int
-	takeOvers []time.Duration                   // of hosts that stood still in a COPY
+	takeOvers []time.Duration                   // of sinks that stood still in a COPY
+	replaced  int                               // of those, what its host ended before it woke
 	pauses    map[schedule.Role][]time.Duration // from a kill until commits moved on
 }
 
@@ -58,7 +59,8 @@ func (t *tally) print(w io.Writer) {
 		fmt.Fprintf(w, "  %d rivals took over from a host that ran\n", t.rivals)
 	}
 	if len(t.takeOvers) > 0 {
-		fmt.Fprintf(w, "  %d of the sleepers were in the middle of a COPY; their successors committed after %.1f s at most\n", len(t.takeOvers), slices.Max(t.takeOvers).Seconds())
+		fmt.Fprintf(w, "  %d of the sleepers were in the middle of a COPY; their successors committed after %.1f s at most; %d were replaced before they woke\n",
+			len(t.takeOvers), slices.Max(t.takeOvers).Seconds(), t.replaced)
 	}
 	for _, role := range []schedule.Role{schedule.Source, schedule.Host, schedule.Sink, schedule.Broker, schedule.Database} {
 		if d := t.pauses[role]; len(d) > 0 {
