@@ -31,6 +31,18 @@ const (
 	GapContinue
 )
 
+// DivergencePolicy says what happens when a stream's log was cut and filled
+// anew: what was read from the cut on is not what stands there now.
+type DivergencePolicy uint8
+
+const (
+	// DivergenceFail halts the pipeline. The default.
+	DivergenceFail DivergencePolicy = iota
+	// DivergenceNewIncarnation raises an alarm and reads the log from the cut on
+	// as another stream, whose incarnation has a suffix.
+	DivergenceNewIncarnation
+)
+
 // Config is what a pipeline is made of. Source and Sink must be distinct per
 // pipeline; the pipeline opens and closes them.
 type Config struct {
@@ -55,6 +67,7 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	Limits          sdk.Limits
 	OnGap           GapPolicy
+	OnDivergence    DivergencePolicy
 	// UntilCaughtUp ends the run once everything that the source had at its
 	// start is durable and committed; with ErrTopicsAbsent if a topic is not
 	// there to be read.
@@ -89,7 +102,8 @@ type Pipeline struct {
 
 	// Owned by the loop.
 	gate     *ackgate.Gate
-	streams  map[sdk.Stream]*stream
+	streams  map[sdk.Stream]*stream // by the name that the source gives them
+	byKey    map[sdk.Stream]*stream // by the name that the store has for them
 	byRun    map[uint64]*stream
 	lastRun  uint64
 	src      *source
@@ -113,7 +127,7 @@ func New(cfg Config) *Pipeline {
 	p := &Pipeline{
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
 		stopSink: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
-		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
+		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 	}
 	p.budget.limit = cfg.MemoryBudget
 	p.out.init()
