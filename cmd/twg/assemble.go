@@ -40,12 +40,16 @@ func pipelineConfig(p *checkedPipeline) pipeline.Config {
 	if p.OnGap == config.OnGapContinue {
 		onGap = pipeline.GapContinue
 	}
+	onDivergence := pipeline.DivergenceFail
+	if p.OnDivergence == config.OnDivergenceNewIncarnation {
+		onDivergence = pipeline.DivergenceNewIncarnation
+	}
 	return pipeline.Config{
 		Name: p.Name, Owner: owner(),
 		SourceCaps: p.source.caps, SinkCaps: p.sinks[0].caps,
 		Granularity: p.Granularity, TopicGranularity: p.Topics,
 		MemoryBudget: p.MemoryBudget, MaxAckDelay: p.MaxAckDelay, ShutdownTimeout: p.ShutdownTimeout,
-		Limits: limits, OnGap: onGap,
+		Limits: limits, OnGap: onGap, OnDivergence: onDivergence,
 	}
 }
 

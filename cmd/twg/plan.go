@@ -45,6 +45,7 @@ type pipelinePlan struct {
 	Granularity string            `json:"granularity"`
 	Topics      map[string]string `json:"topics,omitempty"`
 	OnGap       string            `json:"on_gap"`
+	OnDiverge   string            `json:"on_divergence"`
 	MaxAckDelay string            `json:"max_ack_delay"`
 	Source      pluginPlan        `json:"source"`
 	Sink        pluginPlan        `json:"sink"`
@@ -109,7 +110,7 @@ func makePipelinePlan(p *checkedPipeline) (pipelinePlan, error) {
 	sink := p.Sinks[0]
 	out := pipelinePlan{
 		Name: p.Name, Role: string(p.Role), Gate: sink.Name, Granularity: p.Granularity.String(),
-		OnGap: string(p.OnGap), MaxAckDelay: p.MaxAckDelay.String(),
+		OnGap: string(p.OnGap), OnDiverge: string(p.OnDivergence), MaxAckDelay: p.MaxAckDelay.String(),
 		Source: source, Sink: gate, Memory: planMemory(p),
 		Costs: costs(p), OptOuts: optOuts(p),
 	}

@@ -29,7 +29,7 @@ var fakePlugins = map[string]struct {
 			{Name: "hosts", Type: `["map",["object",{"port":"number"}]]`, Doc: "ports by host"},
 			{Name: "linger", Type: `"number"`, Doc: "milliseconds"},
 		},
-		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
+		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Renames: true},
 	},
 	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},

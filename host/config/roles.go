@@ -21,6 +21,7 @@ func CheckRoles(p *Pipeline, source *sdk.Capabilities, sinks []*sdk.Capabilities
 	}
 	if p.Source != nil && source != nil {
 		c.origin(source)
+		c.divergence(source)
 		c.topics(source)
 		if gate := slices.IndexFunc(p.Sinks, (*Sink).Gates); gate >= 0 && gate < len(sinks) && sinks[gate] != nil {
 			c.regime(source, p.Sinks[gate], sinks[gate])
@@ -107,6 +108,14 @@ func (c *roleCheck) origin(caps *sdk.Capabilities) {
 	}
 	c.problem(c.p.Source.place, "", "The source is not replayable",
 		fmt.Sprintf("What %q has delivered cannot be had again: a crash before the sink's receipt loses it. If that may be, write accept_loss = [%q] in the pipeline block.", c.p.Source.Plugin, c.p.Source.Plugin))
+}
+
+// divergence refuses to go on with what the source cannot do.
+func (c *roleCheck) divergence(caps *sdk.Capabilities) {
+	if c.p.OnDivergence == OnDivergenceNewIncarnation && !caps.Renames {
+		c.problem(c.p.place, "on_divergence", "The source lacks the capability renames",
+			fmt.Sprintf("To read a log on as another stream after it was cut, the source has to call it by another name, and %q cannot. Take on_divergence away: the pipeline then halts.", c.p.Source.Plugin))
+	}
 }
 
 // regime refuses a source whose position nobody would keep (R3).
