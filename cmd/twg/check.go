@@ -56,9 +56,13 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	}
 	onKill(l.kill)
 	defer l.close()
+	var asked []config.Asked
 	for _, p := range c.Pipelines {
-		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p))
+		checked := f.pipeline(ctx, l, p)
+		f.pipelines = append(f.pipelines, checked)
+		asked = append(asked, config.Asked{Pipeline: p, Source: checked.source.capabilities(), Gate: checked.gate().capabilities()})
 	}
+	f.diags = append(f.diags, config.CheckTogether(asked)...)
 	if ctx.Err() != nil { // the plugins did not fail, they were not waited for
 		return nil, errInterrupted
 	}
@@ -84,6 +88,16 @@ func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeli
 	}
 	f.diags = append(f.diags, config.CheckRoles(p, source, sinks)...)
 	return out
+}
+
+// gate is the sink that gates; nil: there is none, or it could not be asked.
+func (p *checkedPipeline) gate() *checkedPlugin {
+	for i, s := range p.Sinks {
+		if s.Gates() {
+			return p.sinks[i]
+		}
+	}
+	return nil
 }
 
 // problemFunc makes a diagnostic about the block that names a plugin.

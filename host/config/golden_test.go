@@ -28,8 +28,9 @@ var fakePlugins = map[string]struct {
 			{Name: "login", Type: `["object",{"user":"string","password":"string","how":"string"},["how"]]`, Sensitive: true, Doc: "who asks"},
 			{Name: "hosts", Type: `["map",["object",{"port":"number"}]]`, Doc: "ports by host"},
 			{Name: "linger", Type: `"number"`, Doc: "milliseconds"},
+			{Name: "group", Type: `"string"`, Doc: "with whom to share"},
 		},
-		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Renames: true},
+		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
 	},
 	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},
@@ -49,6 +50,7 @@ var fakePlugins = map[string]struct {
 // check does what the command line does with a file, with fake plugins.
 func check(name, text string, env Env) (*Config, Diagnostics) {
 	c, diags := Load(name, []byte(text), env)
+	var asked []Asked
 	for _, p := range c.Pipelines {
 		var source *sdk.Capabilities
 		if p.Source != nil {
@@ -59,7 +61,13 @@ func check(name, text string, env Env) (*Config, Diagnostics) {
 			sinks = append(sinks, ask(s.Plugin, s.Settings, &diags))
 		}
 		diags = append(diags, CheckRoles(p, source, sinks)...)
+		a := Asked{Pipeline: p, Source: source}
+		if len(sinks) > 0 {
+			a.Gate = sinks[0]
+		}
+		asked = append(asked, a)
 	}
+	diags = append(diags, CheckTogether(asked)...)
 	diags.Sort()
 	return c, diags
 }
@@ -78,7 +86,17 @@ func ask(name string, s *Settings, diags *Diagnostics) *sdk.Capabilities {
 			{Severity: sdk.SeverityWarning, Path: []string{"linger"}, Summary: "No linger", Detail: "The first address is " + got.Brokers[0] + "."},
 		})...)
 	}
-	return &plugin.caps
+	caps := plugin.caps
+	var target struct{ Dir, Group string }
+	if json.Unmarshal(settings.JSON(), &target) == nil {
+		if target.Dir != "" {
+			caps.Targets = []string{target.Dir}
+		}
+		if target.Group != "" {
+			caps.Shares = []string{"group " + target.Group}
+		}
+	}
+	return &caps
 }
 
 // goldenEnv holds the secrets that no golden output may contain.

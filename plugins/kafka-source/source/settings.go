@@ -1,7 +1,9 @@
 package source
 
 import (
+	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +55,16 @@ type SASL struct {
 	Mechanism string `twg:"mechanism" default:"scram-sha-512" validate:"oneof=plain|scram-sha-256|scram-sha-512" doc:"plain sends the password as it is: use it with tls only"`
 	User      string `twg:"user,required" doc:"user name"`
 	Password  string `twg:"password,required,sensitive" doc:"password"`
+}
+
+// shares names what the group shares out among its members.
+func (s *Settings) shares() []string {
+	brokers := strings.Join(slices.Sorted(slices.Values(s.Brokers)), ",")
+	out := make([]string, len(s.Topics))
+	for i, t := range s.Topics {
+		out[i] = fmt.Sprintf("topic %q as group %q at %s", t, s.Group, brokers)
+	}
+	return out
 }
 
 // check finds what the schema cannot say.

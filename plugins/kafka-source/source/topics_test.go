@@ -93,3 +93,23 @@ func TestTheHostsBoundForTheFirstContact(t *testing.T) {
 		t.Errorf("%q, want the host's bound and why nobody answered", text)
 	}
 }
+
+// TestShares: what a second pipeline would get a part of, whatever the order
+// in which it names the brokers.
+func TestShares(t *testing.T) {
+	caps := func(text string) sdk.Capabilities {
+		c, d := New(nil).Configure(sdk.NewSettings([]byte(text)))
+		if d.HasErrors() {
+			t.Fatal(d)
+		}
+		return c
+	}
+	one := caps(`{"brokers": ["a:1", "b:1"], "topics": ["x", "y"], "group": "g"}`).Shares
+	two := caps(`{"brokers": ["b:1", "a:1"], "topics": ["y", "z"], "group": "g"}`).Shares
+	if len(one) != 2 || one[0] == one[1] || one[1] != two[0] {
+		t.Errorf("%q and %q, want them to have topic y in common", one, two)
+	}
+	if named := caps(`{"brokers": ["a:1"], "topics": ["x"], "partitions": ["0"]}`); named.Shares != nil {
+		t.Errorf("named partitions are shared with nobody: %q", named.Shares)
+	}
+}
