@@ -89,6 +89,10 @@ type Capabilities struct {
 	// Shares are what is shared out among all who name the same, such as a topic
 	// within a consumer group: each gets a part. For people, and to be compared.
 	Shares []string
+	// Renames: a Start may give a stream another name (Start.KnownAs). Without
+	// it a stream that has got an incarnation, or whose log was cut and filled
+	// anew, cannot go on.
+	Renames bool
 
 	// Durable: a receipt means stable storage, surviving loss of power.
 	Durable bool

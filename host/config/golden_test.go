@@ -30,7 +30,7 @@ var fakePlugins = map[string]struct {
 			{Name: "linger", Type: `"number"`, Doc: "milliseconds"},
 			{Name: "group", Type: `"string"`, Doc: "with whom to share"},
 		},
-		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
+		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Renames: true},
 	},
 	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},

@@ -1064,7 +1064,9 @@ type Capabilities struct {
 	Topics [][]byte `protobuf:"bytes,13,rep,name=topics,proto3" json:"topics,omitempty"`
 	// Of a source: what is shared out among all who name the same, such as a
 	// topic within a consumer group. For people, and to be compared.
-	Shares        []string `protobuf:"bytes,14,rep,name=shares,proto3" json:"shares,omitempty"`
+	Shares []string `protobuf:"bytes,14,rep,name=shares,proto3" json:"shares,omitempty"`
+	// Of a source: StartRun.known_as is obeyed.
+	Renames       bool `protobuf:"varint,15,opt,name=renames,proto3" json:"renames,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1195,6 +1197,13 @@ func (x *Capabilities) GetShares() []string {
 		return x.Shares
 	}
 	return nil
+}
+
+func (x *Capabilities) GetRenames() bool {
+	if x != nil {
+		return x.Renames
+	}
+	return false
 }
 
 type Diagnostic struct {
@@ -2679,8 +2688,11 @@ type Assignment struct {
 	CommittedIncarnation []byte  `protobuf:"bytes,3,opt,name=committed_incarnation,json=committedIncarnation,proto3" json:"committed_incarnation,omitempty"` // empty: unknown
 	Initial              StartAt `protobuf:"varint,4,opt,name=initial,proto3,enum=twg.v1.StartAt" json:"initial,omitempty"`
 	TimestampMs          int64   `protobuf:"varint,5,opt,name=timestamp_ms,json=timestampMs,proto3" json:"timestamp_ms,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// The committed position was stored by a Commit of this kind of source, not
+	// by hand or by another program.
+	Marked        bool `protobuf:"varint,6,opt,name=marked,proto3" json:"marked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Assignment) Reset() {
@@ -2746,6 +2758,13 @@ func (x *Assignment) GetTimestampMs() int64 {
 		return x.TimestampMs
 	}
 	return 0
+}
+
+func (x *Assignment) GetMarked() bool {
+	if x != nil {
+		return x.Marked
+	}
+	return false
 }
 
 type Resolve struct {
@@ -3030,8 +3049,11 @@ type StartRun struct {
 	Run      uint64                 `protobuf:"varint,2,opt,name=run,proto3" json:"run,omitempty"`
 	Epoch    *Epoch                 `protobuf:"bytes,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Position int64                  `protobuf:"varint,4,opt,name=position,proto3" json:"position,omitempty"`
-	// Given to a store-managed source in place of the position.
-	Cursor        []byte `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The newest cursor at or below the position, if the store has one.
+	Cursor []byte `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The name under which the store knows the stream, where that is another:
+	// all that is said about this run carries it. Only with capability renames.
+	KnownAs       *Stream `protobuf:"bytes,6,opt,name=known_as,json=knownAs,proto3" json:"known_as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3097,6 +3119,13 @@ func (x *StartRun) GetPosition() int64 {
 func (x *StartRun) GetCursor() []byte {
 	if x != nil {
 		return x.Cursor
+	}
+	return nil
+}
+
+func (x *StartRun) GetKnownAs() *Stream {
+	if x != nil {
+		return x.KnownAs
 	}
 	return nil
 }
@@ -6490,7 +6519,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x11ConfigureResponse\x128\n" +
 	"\fcapabilities\x18\x01 \x01(\v2\x14.twg.v1.CapabilitiesR\fcapabilities\x124\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x12.twg.v1.DiagnosticR\vdiagnostics\x12\x1a\n" +
-	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xd8\x03\n" +
+	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xf2\x03\n" +
 	"\fCapabilities\x122\n" +
 	"\bposition\x18\x01 \x01(\x0e2\x16.twg.v1.PositionRegimeR\bposition\x12&\n" +
 	"\x06origin\x18\x02 \x01(\x0e2\x0e.twg.v1.OriginR\x06origin\x12\x18\n" +
@@ -6511,7 +6540,8 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x11holds_until_close\x18\v \x01(\bR\x0fholdsUntilClose\x12\x18\n" +
 	"\atargets\x18\f \x03(\tR\atargets\x12\x16\n" +
 	"\x06topics\x18\r \x03(\fR\x06topics\x12\x16\n" +
-	"\x06shares\x18\x0e \x03(\tR\x06shares\"l\n" +
+	"\x06shares\x18\x0e \x03(\tR\x06shares\x12\x18\n" +
+	"\arenames\x18\x0f \x01(\bR\arenames\"l\n" +
 	"\n" +
 	"Diagnostic\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\bR\awarning\x12\x12\n" +
@@ -6611,14 +6641,15 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\acursors\x18\x02 \x03(\v2\x0e.twg.v1.CursorR\acursors\x12\x14\n" +
 	"\x05frame\x18\x0f \x01(\fR\x05frame\"8\n" +
 	"\bAssigned\x12,\n" +
-	"\astreams\x18\x01 \x03(\v2\x12.twg.v1.AssignmentR\astreams\"\xd5\x01\n" +
+	"\astreams\x18\x01 \x03(\v2\x12.twg.v1.AssignmentR\astreams\"\xed\x01\n" +
 	"\n" +
 	"Assignment\x12&\n" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x1c\n" +
 	"\tcommitted\x18\x02 \x01(\x03R\tcommitted\x123\n" +
 	"\x15committed_incarnation\x18\x03 \x01(\fR\x14committedIncarnation\x12)\n" +
 	"\ainitial\x18\x04 \x01(\x0e2\x0f.twg.v1.StartAtR\ainitial\x12!\n" +
-	"\ftimestamp_ms\x18\x05 \x01(\x03R\vtimestampMs\"L\n" +
+	"\ftimestamp_ms\x18\x05 \x01(\x03R\vtimestampMs\x12\x16\n" +
+	"\x06marked\x18\x06 \x01(\bR\x06marked\"L\n" +
 	"\aResolve\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12'\n" +
 	"\aqueries\x18\x02 \x03(\v2\r.twg.v1.QueryR\aqueries\"s\n" +
@@ -6635,13 +6666,14 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x03R\bposition\"G\n" +
 	"\x05Start\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12$\n" +
-	"\x04runs\x18\x02 \x03(\v2\x10.twg.v1.StartRunR\x04runs\"\x9d\x01\n" +
+	"\x04runs\x18\x02 \x03(\v2\x10.twg.v1.StartRunR\x04runs\"\xc8\x01\n" +
 	"\bStartRun\x12&\n" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\x04R\x03run\x12#\n" +
 	"\x05epoch\x18\x03 \x01(\v2\r.twg.v1.EpochR\x05epoch\x12\x1a\n" +
 	"\bposition\x18\x04 \x01(\x03R\bposition\x12\x16\n" +
-	"\x06cursor\x18\x05 \x01(\fR\x06cursor\"H\n" +
+	"\x06cursor\x18\x05 \x01(\fR\x06cursor\x12)\n" +
+	"\bknown_as\x18\x06 \x01(\v2\x0e.twg.v1.StreamR\aknownAs\"H\n" +
 	"\aStarted\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12#\n" +
 	"\x05error\x18\x02 \x01(\v2\r.twg.v1.ErrorR\x05error\"F\n" +
@@ -7115,115 +7147,116 @@ var file_twg_v1_twg_proto_depIdxs = []int32{
 	43,  // 50: twg.v1.Start.runs:type_name -> twg.v1.StartRun
 	20,  // 51: twg.v1.StartRun.stream:type_name -> twg.v1.Stream
 	21,  // 52: twg.v1.StartRun.epoch:type_name -> twg.v1.Epoch
-	26,  // 53: twg.v1.Started.error:type_name -> twg.v1.Error
-	46,  // 54: twg.v1.Commit.marks:type_name -> twg.v1.Mark
-	20,  // 55: twg.v1.Mark.stream:type_name -> twg.v1.Stream
-	48,  // 56: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
-	20,  // 57: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
-	26,  // 58: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
-	26,  // 59: twg.v1.Dropped.error:type_name -> twg.v1.Error
-	20,  // 60: twg.v1.Gap.stream:type_name -> twg.v1.Stream
-	7,   // 61: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
-	57,  // 62: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
-	55,  // 63: twg.v1.Lag.topics:type_name -> twg.v1.TopicStates
-	56,  // 64: twg.v1.TopicStates.topics:type_name -> twg.v1.TopicState
-	8,   // 65: twg.v1.TopicState.presence:type_name -> twg.v1.TopicPresence
-	20,  // 66: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
-	63,  // 67: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
-	64,  // 68: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
-	66,  // 69: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
-	59,  // 70: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
-	28,  // 71: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
-	29,  // 72: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
-	33,  // 73: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
-	34,  // 74: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
-	67,  // 75: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
-	26,  // 76: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
-	60,  // 77: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
-	28,  // 78: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
-	29,  // 79: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
-	27,  // 80: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
-	9,   // 81: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
-	22,  // 82: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
-	23,  // 83: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
-	65,  // 84: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
-	10,  // 85: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
-	68,  // 86: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
-	11,  // 87: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
-	69,  // 88: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
-	5,   // 89: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
-	20,  // 90: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
-	27,  // 91: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
-	72,  // 92: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
-	73,  // 93: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
-	26,  // 94: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
-	22,  // 95: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
-	22,  // 96: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
-	20,  // 97: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
-	76,  // 98: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
-	20,  // 99: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
-	21,  // 100: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
-	20,  // 101: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
-	79,  // 102: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
-	20,  // 103: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
-	24,  // 104: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
-	25,  // 105: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
-	24,  // 106: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
-	20,  // 107: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
-	23,  // 108: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
-	83,  // 109: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
-	20,  // 110: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
-	21,  // 111: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
-	24,  // 112: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
-	25,  // 113: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
-	24,  // 114: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
-	20,  // 115: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
-	87,  // 116: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
-	20,  // 117: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
-	20,  // 118: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
-	12,  // 119: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
-	20,  // 120: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
-	88,  // 121: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
-	88,  // 122: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
-	88,  // 123: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
-	88,  // 124: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
-	24,  // 125: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
-	12,  // 126: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
-	13,  // 127: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
-	16,  // 128: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
-	30,  // 129: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
-	61,  // 130: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
-	70,  // 131: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
-	74,  // 132: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
-	77,  // 133: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
-	80,  // 134: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
-	82,  // 135: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
-	85,  // 136: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
-	89,  // 137: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
-	91,  // 138: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
-	93,  // 139: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
-	95,  // 140: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
-	97,  // 141: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
-	14,  // 142: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
-	17,  // 143: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
-	31,  // 144: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
-	62,  // 145: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
-	71,  // 146: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
-	75,  // 147: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
-	78,  // 148: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
-	81,  // 149: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
-	84,  // 150: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
-	86,  // 151: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
-	90,  // 152: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
-	92,  // 153: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
-	94,  // 154: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
-	96,  // 155: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
-	98,  // 156: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
-	142, // [142:157] is the sub-list for method output_type
-	127, // [127:142] is the sub-list for method input_type
-	127, // [127:127] is the sub-list for extension type_name
-	127, // [127:127] is the sub-list for extension extendee
-	0,   // [0:127] is the sub-list for field type_name
+	20,  // 53: twg.v1.StartRun.known_as:type_name -> twg.v1.Stream
+	26,  // 54: twg.v1.Started.error:type_name -> twg.v1.Error
+	46,  // 55: twg.v1.Commit.marks:type_name -> twg.v1.Mark
+	20,  // 56: twg.v1.Mark.stream:type_name -> twg.v1.Stream
+	48,  // 57: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
+	20,  // 58: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
+	26,  // 59: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
+	26,  // 60: twg.v1.Dropped.error:type_name -> twg.v1.Error
+	20,  // 61: twg.v1.Gap.stream:type_name -> twg.v1.Stream
+	7,   // 62: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
+	57,  // 63: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
+	55,  // 64: twg.v1.Lag.topics:type_name -> twg.v1.TopicStates
+	56,  // 65: twg.v1.TopicStates.topics:type_name -> twg.v1.TopicState
+	8,   // 66: twg.v1.TopicState.presence:type_name -> twg.v1.TopicPresence
+	20,  // 67: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
+	63,  // 68: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
+	64,  // 69: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
+	66,  // 70: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
+	59,  // 71: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
+	28,  // 72: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
+	29,  // 73: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
+	33,  // 74: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
+	34,  // 75: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
+	67,  // 76: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
+	26,  // 77: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
+	60,  // 78: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
+	28,  // 79: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
+	29,  // 80: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
+	27,  // 81: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
+	9,   // 82: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
+	22,  // 83: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
+	23,  // 84: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
+	65,  // 85: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
+	10,  // 86: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
+	68,  // 87: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
+	11,  // 88: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
+	69,  // 89: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
+	5,   // 90: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
+	20,  // 91: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
+	27,  // 92: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
+	72,  // 93: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
+	73,  // 94: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
+	26,  // 95: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
+	22,  // 96: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
+	22,  // 97: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
+	20,  // 98: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
+	76,  // 99: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
+	20,  // 100: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
+	21,  // 101: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
+	20,  // 102: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
+	79,  // 103: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
+	20,  // 104: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
+	24,  // 105: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
+	25,  // 106: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
+	24,  // 107: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
+	20,  // 108: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
+	23,  // 109: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
+	83,  // 110: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
+	20,  // 111: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
+	21,  // 112: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
+	24,  // 113: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
+	25,  // 114: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
+	24,  // 115: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
+	20,  // 116: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
+	87,  // 117: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
+	20,  // 118: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
+	20,  // 119: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
+	12,  // 120: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
+	20,  // 121: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
+	88,  // 122: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
+	88,  // 123: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
+	88,  // 124: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
+	88,  // 125: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
+	24,  // 126: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
+	12,  // 127: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
+	13,  // 128: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
+	16,  // 129: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
+	30,  // 130: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
+	61,  // 131: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
+	70,  // 132: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
+	74,  // 133: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
+	77,  // 134: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
+	80,  // 135: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
+	82,  // 136: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
+	85,  // 137: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
+	89,  // 138: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
+	91,  // 139: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
+	93,  // 140: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
+	95,  // 141: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
+	97,  // 142: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
+	14,  // 143: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
+	17,  // 144: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
+	31,  // 145: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
+	62,  // 146: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
+	71,  // 147: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
+	75,  // 148: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
+	78,  // 149: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
+	81,  // 150: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
+	84,  // 151: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
+	86,  // 152: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
+	90,  // 153: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
+	92,  // 154: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
+	94,  // 155: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
+	96,  // 156: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
+	98,  // 157: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
+	143, // [143:158] is the sub-list for method output_type
+	128, // [128:143] is the sub-list for method input_type
+	128, // [128:128] is the sub-list for extension type_name
+	128, // [128:128] is the sub-list for extension extendee
+	0,   // [0:128] is the sub-list for field type_name
 }
 
 func init() { file_twg_v1_twg_proto_init() }
