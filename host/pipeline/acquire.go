@@ -49,13 +49,16 @@ func (s *starter) acquireEpochs(ctx context.Context) error {
 	if len(streams) == 0 {
 		return nil
 	}
+	if err := s.stillOurs(ctx, streams); err != nil {
+		return err
+	}
 	got, err := s.p.store.Acquire(ctx, s.p.cfg.Owner, streams)
 	if err != nil {
 		return fmt.Errorf("acquire epochs: %w", err)
 	}
 	for _, a := range got {
 		if st := owners[a.Stream]; st != nil && !a.Epoch.IsZero() {
-			s.epochs[a.Stream] = a.Epoch
+			s.epochs[a.Stream], s.p.acquired[a.Stream] = a.Epoch, a.Epoch
 			s.notePrevious(st, a.Previous)
 			delete(owners, a.Stream)
 		}
@@ -64,6 +67,33 @@ func (s *starter) acquireEpochs(ctx context.Context) error {
 		return sdk.Errorf(sdk.KindRetryable, "acquire epochs", "the store gave none for %s", k)
 	}
 	return nil
+}
+
+// stillOurs makes sure, where nothing shares out the streams, that nobody has
+// acquired those that this host has had before. A source that was started
+// again, perhaps after the host slept, must not take them back: of two hosts
+// the one that was started later goes on.
+func (s *starter) stillOurs(ctx context.Context, streams []sdk.Stream) error {
+	if !s.p.storeManaged() {
+		return nil
+	}
+	var nothing []sdk.CoverageRecord // under the epochs that this host had
+	for _, k := range streams {
+		if e, ok := s.p.acquired[k]; ok {
+			nothing = append(nothing, sdk.CoverageRecord{Stream: k, Epoch: e})
+		}
+	}
+	if len(nothing) == 0 {
+		return nil
+	}
+	err := s.p.store.Record(ctx, sdk.LaneRaw, nothing)
+	switch {
+	case err == nil:
+		return nil
+	case sdk.KindOf(err) == sdk.KindFenced:
+		return sdk.Errorf(sdk.KindFatal, "acquire epochs", "%w", s.p.secondReader(nothing[0].Stream, err.Error()))
+	}
+	return fmt.Errorf("look whether the streams are still this host's: %w", err)
 }
 
 // readCoverage reads what is held, and the cursors, of all streams.

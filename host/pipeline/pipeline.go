@@ -99,6 +99,9 @@ type Pipeline struct {
 	// starting is held by the starter that is at work, committing by whoever
 	// commits.
 	starting, committing chan struct{}
+	// acquired are the newest epochs that this host has had of each stream, by
+	// the store's name; who holds starting uses it.
+	acquired map[sdk.Stream]sdk.Epoch
 
 	// Owned by the loop.
 	gate     *ackgate.Gate
@@ -128,6 +131,7 @@ func New(cfg Config) *Pipeline {
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
 		stopSink: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
+		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
 	p.budget.limit = cfg.MemoryBudget
 	p.out.init()
