@@ -11,6 +11,7 @@ MUTANT ?=
 BROKER ?=
 SINK   ?=
 HOSTS  ?=
+WHAT   ?= fast
 export ROWS RUNS ONLY PROFILE
 
 .PHONY: build run test faults bench model generate fmt clean
@@ -41,12 +42,13 @@ faults:
 bench:
 	@$(GO) run ./bench
 
-# Every order of events that two hosts and a few faults allow: docs/model.
+# Every order of events that two hosts and a few faults allow: docs/model. WHAT=
+# names other lines: all, recovery/fast, core/pq-2full.
 model:
 	@command -v spin >/dev/null && command -v gcc >/dev/null || { \
 	  root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo "$$@"; fi; }; \
 	  root apt-get update -qq && root apt-get install -y -qq --no-install-recommends spin gcc libc6-dev; }
-	@docs/model/core/run.sh fast
+	@docs/model/run.sh $(WHAT)
 
 generate:
 	$(GO) generate ./internal/twgpb
@@ -56,4 +58,4 @@ fmt:
 	@for f in examples/hcl/*.hcl; do $(GO) run ./cmd/twg fmt $$f || exit 1; done
 
 clean:
-	rm -rf bin out bench/out test/.cache docs/model/core/build
+	rm -rf bin out bench/out test/.cache docs/model/build
