@@ -122,6 +122,11 @@ func (o options) points() []schedule.Point {
 	if o.broker == "kafka" {
 		points = append(points, schedule.BrokerPoints()...)
 	}
+	if o.named() { // then a source stores nothing when it is told of a commit
+		points = slices.DeleteFunc(points, func(p schedule.Point) bool {
+			return p.Role == schedule.Source && (p.Name == "commit" || p.Name == "committed")
+		})
+	}
 	return points
 }
 
