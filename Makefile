@@ -11,6 +11,7 @@ MUTANT ?=
 BROKER ?=
 SINK   ?=
 HOSTS  ?=
+SLEEPERS ?=
 POSITIONS ?=
 WHAT   ?= fast
 export ROWS RUNS ONLY PROFILE
@@ -36,10 +37,11 @@ test:
 # over a real one, which is restarted too. SINK=postgres: into a real database,
 # likewise; MUTANT= commit-on-send, commit-on-write or no-epoch. HOSTS=2: two side by side.
 # POSITIONS=store: named partitions, whose position the sink keeps; HOSTS=2: with rivals.
+# SLEEPERS=: after how many kills a host sleeps and wakes when another has taken over.
 faults:
 	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT)) \
 	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS)) \
-	  $(if $(POSITIONS),-positions $(POSITIONS))
+	  $(if $(POSITIONS),-positions $(POSITIONS)) $(if $(SLEEPERS),-sleepers $(SLEEPERS))
 
 # Speed against a one-process yardstick; ROWS=, RUNS= and ONLY= shorten it.
 bench:

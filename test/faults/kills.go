@@ -76,19 +76,25 @@ func (r *run) between(ctx context.Context, k *killer, n int) error {
 const rivalEvery = 5
 
 // sleeper puts host n of those to sleep that are. Over a database every other
-// one is caught in the middle of a COPY.
+// one is caught in the middle of a COPY. A flaw shows best where the sleeper
+// wakes early.
 func (r *run) sleeper(ctx context.Context, k *killer, n int) error {
 	r.tally.zombies++
 	gracefully := n%2 == 1
-	if r.db == nil {
-		return k.zombie(ctx, gracefully)
-	}
-	if r.opt.mutant == "" && n%4 >= 2 {
+	switch {
+	case r.db == nil:
+	case r.opt.mutant != "":
+		k.wakeEarly = true
+	case n%4 == 0:
 		// Where other hosts run it is not sure that the second one gets a
 		// stream of the sleeper's; if all of it sleeps, it does.
-		return k.midCopy(ctx, gracefully || r.opt.places() > 1)
+		return k.midCopy(ctx, r.opt.places() > 1)
+	case n%4 == 2:
+		return k.midCopy(ctx, true)
+	default:
+		gracefully = n%4 == 1
+		k.wakeEarly = !gracefully
 	}
-	k.wakeEarly = r.opt.mutant != "" || !gracefully
 	return k.zombie(ctx, gracefully)
 }
 
