@@ -93,8 +93,9 @@ type Start struct {
 	Epoch   Epoch
 	// Position is where the first span begins.
 	Position int64
-	// Cursor is the newest one at or below Position that the store has, if any.
-	// No seek lies between them.
+	// Cursor is the newest one at or below Position that the store has, if any,
+	// and no seek lies between them. Where a stream goes on behind a cut, it is
+	// one of the stream before, which may have been read further.
 	Cursor []byte
 }
 

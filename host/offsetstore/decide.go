@@ -67,10 +67,10 @@ type committed struct {
 // incarnation that is not known matches any.
 func ofAnother(a sdk.Assignment, name sdk.Stream) bool {
 	base, n := split(a.CommittedIncarnation)
-	if a.Committed < 0 {
-		return base != "" && a.Stream.Incarnation != "" && base != a.Stream.Incarnation
+	if base != "" && a.Stream.Incarnation != "" && base != a.Stream.Incarnation {
+		return true
 	}
-	return n != cuts(name) || base != "" && a.Stream.Incarnation != "" && base != a.Stream.Incarnation
+	return a.Committed >= 0 && n != cuts(name)
 }
 
 func cuts(s sdk.Stream) int {
@@ -149,10 +149,32 @@ func AtCut(position int64, cov *coverage.Set) Decision {
 	return Decision{Position: position, Void: coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}}
 }
 
-// Resumes reports whether a cursor may be given to a start at a position: what
+// CursorOf is the cursor to give to a start of a stream at a position, of those
+// that the store has. A stream that has gone on behind a cut and holds nothing
+// yet is given the one of the last stream before it that has one: the source
+// knows by it what is below the cut.
+func CursorOf(name sdk.Stream, position int64, cov *coverage.Set, skipped coverage.Void, have map[sdk.Stream]sdk.Cursor) []byte {
+	if c, ok := have[name]; ok {
+		if resumes(c.Position, position, cov, skipped) {
+			return c.Token
+		}
+		return nil
+	}
+	if cov == nil || len(cov.Held()) > 0 {
+		return nil
+	}
+	for _, before := range Predecessors(name) {
+		if c, ok := have[before]; ok {
+			return c.Token
+		}
+	}
+	return nil
+}
+
+// resumes reports whether a cursor may be given to a start at a position: what
 // lies between was read, or is gone at the source, and was not skipped by a
 // seek, behind which the source has never looked.
-func Resumes(cursor, position int64, cov *coverage.Set, skipped coverage.Void) bool {
+func resumes(cursor, position int64, cov *coverage.Set, skipped coverage.Void) bool {
 	for _, v := range append([]coverage.Void{skipped}, cov.Voids()...) {
 		if v.Reason == coverage.Seek && v.From < position && v.Next > cursor {
 			return false

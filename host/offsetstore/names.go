@@ -27,6 +27,13 @@ func AliasVoid() coverage.Void {
 
 func isAlias(set *coverage.Set) bool { return set != nil && set.Covers(AliasVoid().Interval) }
 
+// isNamed reports whether the position that was committed is one of a stream
+// with an incarnation.
+func isNamed(a sdk.Assignment) bool {
+	base, _ := split(a.CommittedIncarnation)
+	return base != ""
+}
+
 func isKnown(set *coverage.Set) bool { return set != nil && set.End() > 0 }
 
 // cutMark stands between an incarnation and the number of its cuts.
@@ -53,6 +60,19 @@ func Successor(s sdk.Stream) sdk.Stream {
 	return s
 }
 
+// Predecessors are the names under which s was read before each cut of its log,
+// the newest first.
+func Predecessors(s sdk.Stream) (out []sdk.Stream) {
+	base, n := split(s.Incarnation)
+	for n--; n >= 0; n-- {
+		if s.Incarnation = base; n > 0 {
+			s.Incarnation += cutMark + strconv.Itoa(n)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 func unnamed(s sdk.Stream) sdk.Stream {
 	s.Incarnation = ""
 	return s
@@ -61,9 +81,8 @@ func unnamed(s sdk.Stream) sdk.Stream {
 // Name is how the store calls an assigned stream.
 type Name struct {
 	sdk.Stream
-	// Alias: AliasVoid is to be recorded of this stream and of the assigned one
-	// before Start.
-	Alias bool
+	// Alias is of which streams AliasVoid is to be recorded before Start.
+	Alias []sdk.Stream
 }
 
 // Lookup reads coverage. A stream that is not in the answer has none.
@@ -85,13 +104,15 @@ func Names(as []sdk.Assignment, look Lookup) ([]Name, error) {
 	if look == nil {
 		return out, nil
 	}
-	if err := findAliases(out, look); err != nil {
+	if err := findAliases(as, out, look); err != nil {
 		return nil, err
 	}
 	return out, followCuts(out, look)
 }
 
-func findAliases(names []Name, look Lookup) error {
+// findAliases: what was kept without an incarnation is what the broker names
+// now, unless it was given a name before, or what was committed has one.
+func findAliases(as []sdk.Assignment, names []Name, look Lookup) error {
 	var ask []sdk.Stream
 	for _, n := range names {
 		if n.Incarnation != "" {
@@ -112,8 +133,9 @@ func findAliases(names []Name, look Lookup) error {
 		case n.Incarnation == "":
 		case isAlias(own):
 			n.Stream = unnamed(n.Stream)
-		case !isKnown(own) && isKnown(bare) && !isAlias(bare):
-			n.Stream, n.Alias = unnamed(n.Stream), true
+		case !isKnown(own) && isKnown(bare) && !isAlias(bare) && !isNamed(as[i]):
+			n.Alias = []sdk.Stream{n.Stream, unnamed(n.Stream)}
+			n.Stream = unnamed(n.Stream)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package offsetstore
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/twg-io/twg/sdk"
@@ -33,6 +34,9 @@ func TestNames(t *testing.T) {
 		{name: "the broker names it now", assigned: "i", store: store{"": set(iv(0, 5))}, want: "", alias: true},
 		{name: "the broker has named it", assigned: "i", store: store{"i": alias(), "": alias(iv(0, 5))}, want: ""},
 		{name: "what had no name is another's", assigned: "i2", store: store{"i": alias(), "": alias(iv(0, 5))}, want: "i2"},
+		{name: "the group has read another", assigned: "i2", committed: "i", store: store{"": set(iv(0, 5))}, want: "i2"},
+		{name: "the group has read it, and it was cut", assigned: "i", committed: "~1", store: store{"": set(iv(0, 5)), "~1": begun}, want: "~1", alias: true},
+		{name: "the group has read it under its name", assigned: "i", committed: "i", store: store{"": set(iv(0, 5))}, want: "i"},
 		{name: "no name", store: store{"": set(iv(0, 5))}, want: ""},
 		{name: "no name, and it was named by a newer broker", store: store{"": alias(iv(0, 5))}, want: ""},
 		{name: "cut", assigned: "i", store: store{"i": set(iv(0, 9)), "i~1": set(iv(4, 7))}, want: "i~1"},
@@ -58,7 +62,7 @@ func TestNames(t *testing.T) {
 				}
 			}
 			got, err := Names([]sdk.Assignment{{Stream: named(c.assigned), Committed: 3, CommittedIncarnation: c.committed}}, look)
-			if err != nil || got[0].Stream != named(c.want) || got[0].Alias != c.alias {
+			if err != nil || got[0].Stream != named(c.want) || (len(got[0].Alias) == 2) != c.alias {
 				t.Errorf("%+v (%v), want %q, alias %v", got, err, c.want, c.alias)
 			}
 		})
@@ -83,8 +87,20 @@ func TestNamesSayWhyTheyAreNotFound(t *testing.T) {
 
 func TestSuccessor(t *testing.T) {
 	for from, want := range map[string]string{"": "~1", "i": "i~1", "i~1": "i~2", "i~9": "i~10", "a~b": "a~b~1", "i~0": "i~0~1", "~": "~~1"} {
-		if got := Successor(named(from)).Incarnation; got != want {
-			t.Errorf("after %q comes %q, want %q", from, got, want)
+		next := Successor(named(from))
+		if next.Incarnation != want {
+			t.Errorf("after %q comes %q, want %q", from, next.Incarnation, want)
+		}
+		if before := Predecessors(next); before[0] != named(from) {
+			t.Errorf("before %q was %v, want %q", next.Incarnation, before, from)
+		}
+	}
+}
+
+func TestPredecessors(t *testing.T) {
+	for inc, want := range map[string][]sdk.Stream{"": nil, "i": nil, "i~x": nil, "~": nil, "i~3": {named("i~2"), named("i~1"), named("i")}, "~1": {named("")}} {
+		if got := Predecessors(named(inc)); !slices.Equal(got, want) {
+			t.Errorf("before %q was %v", inc, got)
 		}
 	}
 }
@@ -116,29 +132,37 @@ func TestAtCut(t *testing.T) {
 	}
 }
 
-func TestResumes(t *testing.T) {
-	seek, gone := set(iv(0, 10)), set(iv(0, 10))
+func TestCursorOf(t *testing.T) {
+	seek, gone, cut := set(iv(0, 10)), set(iv(0, 10)), set()
 	seek.AddVoid(coverage.Void{Interval: iv(10, 20), Reason: coverage.Seek})
 	gone.AddVoid(coverage.Void{Interval: iv(10, 20), Reason: coverage.Retention})
+	cut.AddVoid(coverage.Void{Interval: iv(0, 10), Reason: coverage.BeforeStart})
 	none := coverage.Void{}
 	for _, c := range []struct {
 		name       string
+		of         string // the stream that has a cursor, i is started
 		cursor, at int64
 		cov        *coverage.Set
 		skipped    coverage.Void
 		want       bool
 	}{
-		{"held", 0, 10, set(iv(0, 10)), none, true},
-		{"at the start", 10, 10, set(iv(0, 10)), none, true},
-		{"behind the start", 11, 10, set(iv(0, 10)), none, false},
-		{"over a seek", 5, 20, seek, none, false},
-		{"from a seek's end", 20, 20, seek, none, true},
-		{"before a seek", 5, 10, seek, none, true},
-		{"over a seek that is now decided", 5, 20, set(iv(0, 10)), coverage.Void{Interval: iv(10, 20), Reason: coverage.Seek}, false},
-		{"over what retention removed", 5, 20, gone, none, true},
+		{"held", "i~2", 0, 10, set(iv(0, 10)), none, true},
+		{"at the start", "i~2", 10, 10, set(iv(0, 10)), none, true},
+		{"behind the start", "i~2", 11, 10, set(iv(0, 10)), none, false},
+		{"over a seek", "i~2", 5, 20, seek, none, false},
+		{"from a seek's end", "i~2", 20, 20, seek, none, true},
+		{"before a seek", "i~2", 5, 10, seek, none, true},
+		{"over a seek that is now decided", "i~2", 5, 20, set(iv(0, 10)), coverage.Void{Interval: iv(10, 20), Reason: coverage.Seek}, false},
+		{"over what retention removed", "i~2", 5, 20, gone, none, true},
+		{"of the stream before the cut", "i~1", 30, 10, cut, none, true},
+		{"of the one before that", "i", 30, 10, cut, none, true},
+		{"of the one before, and something was read since", "i", 5, 12, set(iv(10, 12)), none, false},
+		{"of another", "i~3", 5, 10, cut, none, false},
+		{"no store", "i", 5, 10, nil, none, false},
 	} {
-		if got := Resumes(c.cursor, c.at, c.cov, c.skipped); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+		have := map[sdk.Stream]sdk.Cursor{named(c.of): {Position: c.cursor, Token: []byte("c")}, named("o"): {Token: []byte("o")}}
+		if got := CursorOf(named("i~2"), c.at, c.cov, c.skipped, have); (string(got) == "c") != c.want || got != nil && !c.want {
+			t.Errorf("%s: %q", c.name, got)
 		}
 	}
 }

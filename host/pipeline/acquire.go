@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/twg-io/twg/host/offsetstore"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -42,8 +43,8 @@ func (s *starter) acquireEpochs(ctx context.Context) error {
 	}
 	for i, st := range s.sts {
 		want(s.names[i].Stream, st)
-		if s.names[i].Alias { // it is recorded of both names
-			want(s.as[i].Stream, st)
+		for _, name := range s.names[i].Alias {
+			want(name, st)
 		}
 	}
 	if len(streams) == 0 {
@@ -113,6 +114,9 @@ func (s *starter) readCoverage(ctx context.Context) error {
 		if s.covs[i] = sets[streams[i]]; s.covs[i] == nil {
 			s.covs[i] = &coverage.Set{}
 		}
+	}
+	for _, n := range s.names {
+		streams = append(streams, offsetstore.Predecessors(n.Stream)...)
 	}
 	cursors, err := s.p.store.Cursors(ctx, streams)
 	if err != nil {

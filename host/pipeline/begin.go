@@ -136,9 +136,7 @@ func (s *starter) startOf(i int, st *stream) sdk.Start {
 	if st.key != out.Stream {
 		out.KnownAs = st.key
 	}
-	if c, ok := s.cursors[st.key]; ok && offsetstore.Resumes(c.Position, d.Position, s.covs[i], d.Void) {
-		out.Cursor = c.Token
-	}
+	out.Cursor = offsetstore.CursorOf(st.key, d.Position, s.covs[i], d.Void, s.cursors)
 	return out
 }
 

@@ -237,12 +237,10 @@ func (s *starter) record(ctx context.Context) error {
 		}
 	}
 	for i, n := range s.names {
-		voids := s.voids(i)
-		if n.Alias {
-			voids = append(voids, offsetstore.AliasVoid())
-			add(s.as[i].Stream, offsetstore.AliasVoid())
+		add(n.Stream, s.voids(i)...)
+		for _, name := range n.Alias {
+			add(name, offsetstore.AliasVoid())
 		}
-		add(n.Stream, voids...)
 	}
 	if len(recs) == 0 || s.p.store == nil {
 		return nil

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -101,6 +102,15 @@ func (r *reader) commitOnce(ctx context.Context, marks []sdk.Mark, pending []int
 	return r.readCommit(resp, list, errs)
 }
 
+// metadata stands beside the position.
+func (c committable) metadata() metadata {
+	m := metadata{Incarnation: c.mark.Stream.Incarnation, Parts: c.parts}
+	if base, _, _ := strings.Cut(m.Incarnation, cutMark); base == "" {
+		m.Topic = incarnation(c.topicID)
+	}
+	return m
+}
+
 func addMarks(req *kmsg.OffsetCommitRequest, list []committable) {
 	topics := make(map[string]int)
 	for _, c := range list {
@@ -114,7 +124,7 @@ func addMarks(req *kmsg.OffsetCommitRequest, list []committable) {
 		}
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
 		p.Partition, p.Offset = c.mark.Stream.Partition, c.mark.Next
-		p.Metadata = kmsg.StringPtr(metadata{Incarnation: c.incarnation, Parts: c.parts}.String())
+		p.Metadata = kmsg.StringPtr(c.metadata().String())
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 }

@@ -18,8 +18,11 @@ import (
 // metadata stands beside every committed offset, as JSON.
 type metadata struct {
 	Version int `json:"twg"`
-	// Incarnation is that of the topic whose position was committed.
+	// Incarnation is that of the stream whose position was committed, as the
+	// host calls it.
 	Incarnation string `json:"inc,omitempty"`
+	// Topic is the topic's own, where the host calls the stream by none.
+	Topic string `json:"id,omitempty"`
 	// Parts is how many partitions the topic had when the group first read
 	// it: 0 if the topic was created, or created anew, after that.
 	Parts int `json:"parts"`
@@ -42,6 +45,14 @@ func parseMetadata(text string) metadata {
 		return metadata{}
 	}
 	return m
+}
+
+// incarnation is the one whose position it is, for a topic of incarnation now.
+func (m metadata) incarnation(now string) string {
+	if m.Topic != "" && m.Topic != now {
+		return m.Topic
+	}
+	return m.Incarnation
 }
 
 type committedOffset struct {
@@ -122,7 +133,7 @@ func (c committedOffsets) firstParts(id sdk.Stream, count int) int {
 	for p, o := range c {
 		switch {
 		case p.topic != id.Topic || o.meta.Version == 0:
-		case sameTopic(o.meta.Incarnation, id.Incarnation):
+		case sameTopic(o.meta.incarnation(id.Incarnation), id.Incarnation):
 			first, this = min(first, o.meta.Parts), true
 		default:
 			another = true

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -166,7 +167,7 @@ func TestDivergedAfterAStart(t *testing.T) {
 }
 
 // TestKnownAs: all that is said about a run carries the name that its Start
-// gave, and what is committed names the topic.
+// gave, and so does what is committed.
 func TestKnownAs(t *testing.T) {
 	for _, inc := range []string{"", "~1", "own~1", "own~12"} {
 		t.Run("incarnation "+inc, func(t *testing.T) {
@@ -176,14 +177,8 @@ func TestKnownAs(t *testing.T) {
 			b.fill("t", 0, 0, 10)
 			h, s := manual(t, b, b.settings("g", "t"))
 			name := s
-			name.Incarnation = inc
-			committed := s.Incarnation
-			if len(inc) > 3 {
-				name.Incarnation = s.Incarnation + inc[3:]
-				committed = name.Incarnation
-			} else if inc != "" {
-				committed += inc
-			}
+			name.Incarnation = strings.Replace(inc, "own", s.Incarnation, 1)
+			committed := name.Incarnation
 			run := newRun()
 			if err := h.startAs(sdk.Start{Stream: s, KnownAs: name, Run: run, Position: 3}); err != nil {
 				t.Fatal(err)
@@ -202,10 +197,32 @@ func TestKnownAs(t *testing.T) {
 			}
 			h.close()
 			h, _ = manual(t, b, b.settings("g", "t"))
+			if _, meta := b.committed("g", "t", 0); (parseMetadata(meta).Topic == s.Incarnation) != (inc == "" || inc[0] == '~') {
+				t.Errorf("metadata %s", meta)
+			}
 			if a := h.assigned[0]; a.Stream != s || a.Committed != 10 || a.CommittedIncarnation != committed || !a.Marked {
 				t.Errorf("assigned %+v", a)
 			}
 		})
+	}
+}
+
+// TestCommittedWithoutAName: a position of a stream that the host calls by no
+// name is another topic's, if its topic was.
+func TestCommittedWithoutAName(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	b.create(1, "t", nil)
+	b.commitAs("g", "t", 7, metadata{Incarnation: "~1", Topic: "gone", Parts: 1}.String())
+	h, s := manual(t, b, b.settings("g", "t"))
+	if a := h.assigned[0]; a.CommittedIncarnation != "gone" {
+		t.Errorf("assigned %+v", a)
+	}
+	h.close()
+	b.commitAs("g", "t", 7, metadata{Incarnation: "~1", Topic: s.Incarnation, Parts: 1}.String())
+	h, _ = manual(t, b, b.settings("g", "t"))
+	if a := h.assigned[0]; a.CommittedIncarnation != "~1" {
+		t.Errorf("assigned %+v", a)
 	}
 }
 

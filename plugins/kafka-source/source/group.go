@@ -155,7 +155,7 @@ func (r *reader) partsAtFirst(id sdk.Stream, held committedOffsets, count int) i
 func (r *reader) assignment(p partition, id sdk.Stream, held committedOffsets, parts int) sdk.Assignment {
 	a := sdk.Assignment{Stream: id, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}
 	if o, ok := held[p]; ok {
-		a.Committed, a.CommittedIncarnation, a.Marked = o.position, o.meta.Incarnation, o.meta.Version != 0
+		a.Committed, a.CommittedIncarnation, a.Marked = o.position, o.meta.incarnation(id.Incarnation), o.meta.Version != 0
 	}
 	if r.set.Start == "latest" && int(p.num) < parts {
 		a.Initial = sdk.StartLatest

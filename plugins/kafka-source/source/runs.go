@@ -144,11 +144,10 @@ func (t *table) anyRun(f func(*run) bool) bool {
 
 // committable is a mark that may be committed now.
 type committable struct {
-	index       int // in the caller's marks
-	mark        sdk.Mark
-	incarnation string
-	topicID     [16]byte
-	parts       int
+	index   int // in the caller's marks
+	mark    sdk.Mark
+	topicID [16]byte
+	parts   int
 }
 
 // admit sorts marks: what may be committed, what is refused (in errs), and
@@ -172,7 +171,7 @@ func (t *table) admit(marks []sdk.Mark, pending []int, errs []error, membership 
 		case s.run != nil && m.Next <= s.run.committed:
 			// Positions of one run never go back.
 		default:
-			list = append(list, committable{i, m, s.incarnation(m.Stream), s.topicID, s.parts})
+			list = append(list, committable{i, m, s.topicID, s.parts})
 		}
 	}
 	membership()

@@ -44,15 +44,6 @@ func (s *stream) goesBy(name sdk.Stream) bool {
 	return isCut && name == s.id
 }
 
-// incarnation is what is committed beside a position of a name of the stream's:
-// a stream that the host's store knows without an incarnation has one here.
-func (s *stream) incarnation(name sdk.Stream) string {
-	if _, cut, isCut := strings.Cut(name.Incarnation, cutMark); isCut {
-		return s.id.Incarnation + cutMark + cut
-	}
-	return s.id.Incarnation
-}
-
 // run is one Start of a stream.
 type run struct {
 	id      uint64
