@@ -35,6 +35,7 @@ func (s *chaosSource) setBlind(blind bool) {
 type chaosReader struct {
 	w      *world
 	src    *chaosSource
+	told   bool // what there is, where streams are named
 	ev     sdk.Events
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -75,6 +76,10 @@ func (r *chaosReader) group() {
 		r.awake()
 		r.assign()
 		switch {
+		case r.w.named && r.w.fault(25, "source failed"):
+			r.ev.Fail(errors.New("killed"))
+			return
+		case r.w.named:
 		case r.w.fault(6, "revoked"):
 			r.revoke()
 		case r.w.fault(8, "lost"):
@@ -97,17 +102,20 @@ func (r *chaosReader) assign() {
 	r.w.mu.Lock()
 	var as []sdk.Assignment
 	for _, p := range r.w.parts {
-		if p.owner != nil || r.src.blind || !r.w.calm && r.w.rng.IntN(3) == 0 {
+		if r.w.named && r.told || !r.w.named && (p.owner != nil || r.src.blind || !r.w.calm && r.w.rng.IntN(3) == 0) {
 			continue
 		}
 		p.owner, p.run = r, 0
 		r.w.note("%s assigned to %p", p.key, r)
 		a := sdk.Assignment{Stream: p.key, Committed: p.committed, Initial: sdk.StartEarliest}
-		if p.committed >= 0 {
+		if r.w.named {
+			a.Committed = sdk.NoPosition
+		} else if p.committed >= 0 {
 			a.CommittedIncarnation = p.key.Incarnation
 		}
 		as = append(as, a)
 	}
+	r.told = true
 	r.w.mu.Unlock()
 	if len(as) > 0 {
 		r.ev.Assigned(r.ctx, as)
@@ -176,7 +184,7 @@ func (r *chaosReader) Resolve(_ context.Context, qs []sdk.Query) (out []sdk.Reso
 	defer r.w.mu.Unlock()
 	for _, q := range qs {
 		p := r.w.byKey[q.Stream]
-		if p.owner != r {
+		if !r.has(p) {
 			return nil, sdk.Errorf(sdk.KindFenced, "resolve", "not assigned")
 		}
 		out = append(out, sdk.Resolved{Stream: q.Stream, Position: p.start})
@@ -191,12 +199,17 @@ func (r *chaosReader) Start(_ context.Context, sts []sdk.Start) error {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	for _, st := range sts {
-		if p := r.w.byKey[st.Stream]; p.owner != r {
+		if p := r.w.byKey[st.Stream]; !r.has(p) {
 			return sdk.Errorf(sdk.KindFenced, "start", "not assigned")
 		}
 	}
 	for _, st := range sts {
 		p := r.w.byKey[st.Stream]
+		if r.w.named {
+			if x := r.runOf(p); x != nil {
+				r.end(x.id)
+			}
+		}
 		r.end(p.run)
 		if hole := r.w.hole(p); st.Position > hole {
 			r.w.wrong("%s starts at %d, the store has all below %d", p.key, st.Position, hole)
@@ -207,6 +220,10 @@ func (r *chaosReader) Start(_ context.Context, sts []sdk.Start) error {
 	}
 	return nil
 }
+
+// has reports whether the stream is this reader's, as far as that is known. The
+// lock is held.
+func (r *chaosReader) has(p *chaosPart) bool { return p.owner == r || r.w.named }
 
 func (r *chaosReader) Commit(ctx context.Context, ms []sdk.Mark) []error {
 	if !pause(ctx, r.w.pause(300*time.Millisecond)) {
@@ -281,7 +298,7 @@ func (r *chaosReader) awake() {
 	r.w.mu.Lock()
 	var runs []uint64
 	for id, x := range r.runs {
-		if x.part.owner != r {
+		if !r.has(x.part) {
 			runs = append(runs, id)
 			r.end(id)
 		}

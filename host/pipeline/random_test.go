@@ -64,7 +64,7 @@ func randomSchedules(t *testing.T, count int, on stage, must ...string) {
 		}
 	}
 	t.Logf("%d schedules from seed %d: %v", count, first, did)
-	for _, what := range append(must, "revoked", "lost", "retention", "gap", "source failed", "another host acquired", "stopped", "zombie") {
+	for _, what := range append(must, "revoked", "lost", "retention", "gap", "source failed", "another host acquired", "stopped", "zombie", "halted at the first fence") {
 		if did[what] == 0 && count >= 100 {
 			t.Errorf("no schedule had: %s", what)
 		}
@@ -83,14 +83,17 @@ func schedule(t *testing.T, seed uint64, on stage) map[string]int {
 			zombie.end(t)
 			zombie = nil
 		}
-		if w.n(3) == 0 { // without a stop in between
+		if w.n(3) == 0 && !h.over { // without a stop in between
 			w.setCalm(true)
 			h.catchUp(t, w)
 			w.setCalm(false)
 		}
-		if w.n(3) == 0 {
+		if w.n(3) == 0 && !h.over {
 			zombie = h
 			w.bury(h)
+			continue
+		}
+		if h.over {
 			continue
 		}
 		if w.dir != nil && w.n(2) == 0 {
@@ -101,6 +104,10 @@ func schedule(t *testing.T, seed uint64, on stage) map[string]int {
 		h.end(t)
 	}
 	w.setCalm(true)
+	if zombie != nil && w.named { // it could still be the one that acquires last
+		zombie.end(t)
+		zombie = nil
+	}
 	last := w.begin(t)
 	if zombie != nil {
 		time.Sleep(w.pause(3 * time.Minute))
@@ -126,12 +133,19 @@ type host struct {
 	done   chan error
 	limit  int64
 	files  *fileSink // nil: another sink
+	// n counts the hosts; takenOver is what others had acquired when it began.
+	n, takenOver int
+	over         bool // it has halted, being fenced
 }
 
 var chaosBudgets = []int64{300, 1500, 6000, 1 << 20}
 
 func (w *world) begin(t *testing.T) *host {
-	h := &host{src: &chaosSource{w: w}, done: make(chan error, 1), limit: chaosBudgets[w.n(len(chaosBudgets))]}
+	w.mu.Lock()
+	w.begun++
+	n, takenOver := w.begun, w.takenOver
+	w.mu.Unlock()
+	h := &host{n: n, takenOver: takenOver, src: &chaosSource{w: w}, done: make(chan error, 1), limit: chaosBudgets[w.n(len(chaosBudgets))]}
 	sink := &chaosSink{w: w, hold: w.n(2) == 0, room: 1 + w.n(8)}
 	caps := storeCaps
 	if w.storeless {
@@ -141,6 +155,9 @@ func (w *world) begin(t *testing.T) *host {
 	cfg := Config{Name: "p", Owner: "me", Source: h.src, Sink: sink, SinkCaps: caps,
 		SourceCaps: sdk.Capabilities{Position: sdk.PositionBroker}, MemoryBudget: h.limit,
 		MaxAckDelay: w.pause(20 * time.Second), OnGap: GapContinue, Logger: quiet()}
+	if w.named {
+		cfg.SourceCaps.Position = sdk.PositionStore
+	}
 	switch w.n(3) {
 	case 0:
 		cfg.Granularity = sdk.GranularityRecord
@@ -173,7 +190,9 @@ func (h *host) storm(t *testing.T, w *world) {
 		if h.files != nil && w.fault(6, "sink killed") {
 			h.files.kill(false)
 		}
-		h.check(t, w)
+		if h.check(t, w); h.over {
+			return
+		}
 	}
 }
 
@@ -182,7 +201,11 @@ func (h *host) check(t *testing.T, w *world) {
 	t.Helper()
 	select {
 	case err := <-h.done:
-		t.Fatalf("it ended by itself: %v\n%s", err, strings.Join(w.story, "\n"))
+		if !h.maySayTakenOver(w, err) {
+			t.Fatalf("it ended by itself: %v\n%s", err, strings.Join(w.story, "\n"))
+		}
+		h.over = true
+		return
 	default:
 	}
 	if err := w.broke(); err != nil {
@@ -194,8 +217,23 @@ func (h *host) check(t *testing.T, w *world) {
 	}
 }
 
+// maySayTakenOver: where nothing shares out the streams, the first fence halts,
+// and there is none unless another host has acquired.
+func (h *host) maySayTakenOver(w *world, err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.named || err == nil || !strings.Contains(err.Error(), "was taken over") || w.begun == h.n && w.takenOver == h.takenOver {
+		return false
+	}
+	w.did["halted at the first fence"]++
+	return true
+}
+
 // end stops a host gracefully.
 func (h *host) end(t *testing.T) {
+	if h.over {
+		return
+	}
 	h.src.w.mu.Lock()
 	h.src.w.did["stopped"]++
 	h.src.w.mu.Unlock()
@@ -203,7 +241,7 @@ func (h *host) end(t *testing.T) {
 	began := time.Now()
 	select {
 	case err := <-h.done:
-		if err != nil && !errors.Is(err, ErrShutdownTimeout) {
+		if err != nil && !errors.Is(err, ErrShutdownTimeout) && !h.maySayTakenOver(h.src.w, err) {
 			t.Fatalf("the stop failed: %v", err)
 		}
 	case <-time.After(2 * DefaultShutdownTimeout):
@@ -239,7 +277,7 @@ func (w *world) powerCut(h *host) {
 
 // catchUp waits until everything is durable and committed.
 func (h *host) catchUp(t *testing.T, w *world) {
-	for deadline := time.Now().Add(10 * time.Minute); !w.caughtUp(); {
+	for deadline := time.Now().Add(10 * time.Minute); !w.caughtUp() && !h.over; {
 		if time.Now().After(deadline) {
 			t.Fatalf("INV4: it does not catch up: %+v; %s\n%s", h.p.Status(), w.standing(), strings.Join(w.story, "\n"))
 		}
@@ -261,7 +299,7 @@ func (w *world) caughtUp() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.parts {
-		if p.committed != p.end || w.hole(p) != p.end {
+		if p.committed != p.end && !w.named || w.hole(p) != p.end {
 			return false
 		}
 	}
