@@ -55,9 +55,10 @@ func (b *realBroker) close() {
 	b.tap.Close()
 }
 
-// down ends the broker, with SIGKILL or in good order.
+// down ends the broker, with SIGKILL or in good order. Whoever connects from
+// now on is refused, and not accepted by the tap and then let down.
 func (b *realBroker) down(ctx context.Context, how string) error {
-	defer b.tap.Shut()
+	b.tap.Shut()
 	switch how {
 	case "kill":
 		b.cluster.Node(0).Kill()

@@ -123,6 +123,9 @@ func (t *Tap) serve(client net.Conn) {
 	t.mu.Unlock()
 	broker, err := net.Dial("tcp", address)
 	if err != nil {
+		if c, ok := client.(*net.TCPConn); ok {
+			_ = c.SetLinger(0) // a reset is the next to a refusal
+		}
 		return
 	}
 	defer broker.Close()
