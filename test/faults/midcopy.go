@@ -57,7 +57,7 @@ func (k *killer) midCopy(ctx context.Context, hostSleeps bool) error {
 func (k *killer) atCopy(ctx context.Context) (control.Reached, error) {
 	wait, cancel := context.WithTimeout(ctx, largeWithin)
 	defer cancel()
-	for {
+	for held := writtenWithin; ; held *= 2 {
 		r, err := k.ctl.Wait(wait, k.ctl.Arm("copying", 1, k.is(schedule.Sink)))
 		if ctx.Err() != nil {
 			return r, ctx.Err()
@@ -67,7 +67,7 @@ func (k *killer) atCopy(ctx context.Context) (control.Reached, error) {
 			k.problem("mid-copy", "no COPY with rows in the table was seen within %s", largeWithin)
 			return control.Reached{}, nil
 		}
-		if k.hasWritten(wait, k.hosts.now().name) {
+		if k.hasWritten(wait, held) {
 			return r, nil
 		}
 		k.ctl.Release(r)
@@ -76,20 +76,20 @@ func (k *killer) atCopy(ctx context.Context) (control.Reached, error) {
 
 const (
 	// largeWithin bounds the wait for a COPY that is large enough.
-	largeWithin = 30 * time.Second
-	// writtenWithin is how long a COPY is held up if the database has not put
-	// its rows into the table.
+	largeWithin = 60 * time.Second
+	// writtenWithin is how long the first COPY is held up if the database has
+	// not put its rows into the table, the next one twice as long.
 	writtenWithin = 3 * time.Second
 	writtenEvery  = 50 * time.Millisecond
 )
 
-// hasWritten reports whether rows of a host's COPY are in the table, where
+// hasWritten reports whether rows of the host's COPY come into the table, where
 // nobody else sees them.
-func (k *killer) hasWritten(ctx context.Context, name string) bool {
-	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
+func (k *killer) hasWritten(ctx context.Context, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
-		if _, copying, err := k.database.transactions(ctx, name); err == nil && copying > 0 {
+		if _, copying, err := k.database.transactions(ctx, k.hosts.now().name); err == nil && copying > 0 {
 			return true
 		}
 		select {

@@ -20,6 +20,9 @@ const (
 // first runs. Nothing shares them out: the later start wins, and the first must
 // end by itself and name both. From then on the second is the host of the run.
 func (k *killer) rival(ctx context.Context) error {
+	if err := k.owns(ctx); err != nil {
+		return err
+	}
 	old, past := k.hosts.now(), k.watch.frontier()
 	k.hosts.note("a rival of process %d starts", old.pid)
 	old.willHalt()
@@ -30,6 +33,19 @@ func (k *killer) rival(ctx context.Context) error {
 		return err
 	}
 	return k.progress(ctx, past, "a rival took over")
+}
+
+// owns waits, where partitions are named, until the host of now reads what
+// comes: one that has just been started would be the later one when it wakes.
+func (k *killer) owns(ctx context.Context) error {
+	if !k.named {
+		return nil
+	}
+	past, err := k.watch.lastWritten(ctx)
+	if err != nil {
+		return err
+	}
+	return k.progress(ctx, past, "the kill before")
 }
 
 // halts waits until a host that has lost its partitions ends, and looks at how

@@ -17,6 +17,9 @@ const besideFor = 2 * time.Second
 // (with SIGKILL or, gracefully, SIGTERM) after the two have run side by side.
 // From then on the second is the host of the run.
 func (k *killer) zombie(ctx context.Context, gracefully bool) error {
+	if err := k.owns(ctx); err != nil {
+		return err
+	}
 	old := k.hosts.now()
 	plugins := k.ctl.Live(func(p control.Process) bool { return p.Parent == old.pid })
 	k.hosts.note("process %d goes to sleep", old.pid)
