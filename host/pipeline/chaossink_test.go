@@ -160,7 +160,7 @@ func (w *chaosWriter) file(life context.Context, f []*sdk.Batch) bool {
 	if x.fault(25, "session died before the receipt") {
 		w.ses.Fail(errors.New("killed"))
 		if x.fault(2, "receipts after the session") {
-			go w.lie(life, f)
+			x.liars.Go(func() { w.lie(life, f) })
 		}
 		return false
 	}

@@ -38,6 +38,8 @@ type world struct {
 	// story is what happened last, for whoever looks into a failure.
 	story []string
 	began time.Time
+	// liars are what sinks still say once their session is over.
+	liars sync.WaitGroup
 }
 
 // chaosPart is one stream, at the source and in the store.

@@ -75,6 +75,7 @@ func randomSchedules(t *testing.T, count int, on stage, must ...string) {
 // through faults, and then one in peace.
 func schedule(t *testing.T, seed uint64, on stage) map[string]int {
 	w := newWorld(seed, 1+int(seed%4), on)
+	defer w.liars.Wait()
 	var zombie *host
 	for range 1 + w.n(3) {
 		h := w.begin(t)
