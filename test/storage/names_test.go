@@ -33,7 +33,7 @@ func TestBrokerNamesItsTopicsLater(t *testing.T) {
 		p := newTopic(t, old.ListenAddrs(), "orders")
 		p.produce("a", 100)
 		h := run(t, p, s, nil)
-		h.untilCommitted(p, 100)
+		h.untilCommitted(100)
 		h.stop()
 		want(t, s, "", 0, words("a", 100)...)
 
@@ -48,11 +48,11 @@ func TestBrokerNamesItsTopicsLater(t *testing.T) {
 		p.produce("b", 50)
 		for range 2 { // the second start finds what the first has recorded
 			h = run(t, p, s, nil)
-			h.untilCommitted(p, 150)
+			h.untilCommitted(150)
 			h.stop()
 		}
 		want(t, s, "", 0, append(words("a", 100), words("b", 50)...)...)
-		_, meta := p.committed(h.group)
+		_, meta := p.committed()
 		ids, err := p.admin.ListTopics(t.Context(), p.name)
 		if err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestBrokerNamesItsTopicsLater(t *testing.T) {
 		p.connect(anew.ListenAddrs())
 		p.produce("c", 70)
 		h = run(t, p, s, nil)
-		h.untilCommitted(p, 70)
+		h.untilCommitted(70)
 		h.stop()
 		want(t, s, "", 0, append(words("a", 100), words("b", 50)...)...)
 		for incarnation := range s.rows(t) {

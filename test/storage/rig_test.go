@@ -43,6 +43,7 @@ func configure(t *testing.T, p sdk.Plugin, s settings) sdk.Capabilities {
 type topic struct {
 	t       *testing.T
 	name    string
+	group   string
 	brokers []string
 	client  *kgo.Client
 	admin   *kadm.Client
@@ -50,12 +51,19 @@ type topic struct {
 
 func newTopic(t *testing.T, brokers []string, name string) *topic {
 	t.Helper()
-	p := &topic{t: t, name: name}
+	p := &topic{t: t, name: name, group: "g"}
 	p.connect(brokers)
 	if _, err := p.admin.CreateTopic(t.Context(), 1, 1, nil, name); err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// as is the topic as another group reads it.
+func (p *topic) as(group string) *topic {
+	q := *p
+	q.group = group
+	return &q
 }
 
 // connect uses a new client, which knows nothing of what was before.
@@ -82,10 +90,10 @@ func (p *topic) produce(word string, n int) {
 	}
 }
 
-// committed is what a group holds, and what stands beside it.
-func (p *topic) committed(group string) (int64, string) {
+// committed is what the group holds, and what stands beside it.
+func (p *topic) committed() (int64, string) {
 	p.t.Helper()
-	held, err := p.admin.FetchOffsets(p.t.Context(), group)
+	held, err := p.admin.FetchOffsets(p.t.Context(), p.group)
 	if err != nil {
 		return sdk.NoPosition, err.Error()
 	}
@@ -107,7 +115,7 @@ type store interface {
 // host is a pipeline that runs.
 type host struct {
 	t      *testing.T
-	group  string
+	topic  *topic
 	pipe   *pipeline.Pipeline
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -118,11 +126,11 @@ type host struct {
 // run starts a pipeline from a topic to a store.
 func run(t *testing.T, p *topic, s store, change func(*pipeline.Config)) *host {
 	t.Helper()
-	h := &host{t: t, group: "g-" + p.name, done: make(chan struct{}), log: new(logged)}
+	h := &host{t: t, topic: p, done: make(chan struct{}), log: new(logged)}
 	log := slog.New(slog.NewTextHandler(h.log, nil))
 	src := source.New(log)
 	cfg := pipeline.Config{Name: p.name, Owner: "host", Source: src, Logger: log, OnGap: pipeline.GapContinue, MaxAckDelay: 200 * time.Millisecond}
-	cfg.SourceCaps = configure(t, src, settings{"brokers": p.brokers, "topics": []string{p.name}, "group": h.group,
+	cfg.SourceCaps = configure(t, src, settings{"brokers": p.brokers, "topics": []string{p.name}, "group": p.group,
 		"session_timeout": "3s", "heartbeat_interval": "300ms", "metadata_max_age": "1s", "fetch_max_wait": "50ms", "startup_timeout": "60s"})
 	cfg.Sink, cfg.SinkCaps = s.plugin(t)
 	if change != nil {
@@ -182,9 +190,9 @@ func (h *host) until(what string, ok func() bool) {
 }
 
 // untilCommitted waits for a position at the broker.
-func (h *host) untilCommitted(p *topic, want int64) {
+func (h *host) untilCommitted(want int64) {
 	h.t.Helper()
-	h.until(fmt.Sprintf("commit of %d", want), func() bool { at, _ := p.committed(h.group); return at == want })
+	h.until(fmt.Sprintf("commit of %d", want), func() bool { at, _ := h.topic.committed(); return at == want })
 }
 
 // want checks which rows the store holds: by incarnation, the word that their

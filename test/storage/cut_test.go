@@ -1,0 +1,148 @@
+//go:build services
+
+package storage
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/twg-io/twg/host/pipeline"
+	"github.com/twg-io/twg/test/services/kafka"
+)
+
+// A leader dies with records that the follower, which was away, does not have,
+// and the follower is elected all the same: its log is cut there and filled
+// anew. Whoever was reading, and whoever was not, finds out; by default they
+// halt, and as configured they read on from the cut as another stream.
+func TestUncleanElection(t *testing.T) {
+	c, err := kafka.Start(t.Context(), kafka.Config{Brokers: 3, Settings: map[string]string{
+		"offsets.topic.replication.factor": "3", "offsets.topic.num.partitions": "1",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p := replicated(t, c, "orders", 3, 2)
+	p.produce("old", 100)
+	p.untilInSync(2)
+	c.Node(1).Kill() // the follower, broker 2
+	p.untilInSync(1)
+	p.produce("lost", 50)
+
+	goOn := func(cfg *pipeline.Config) { cfg.OnDivergence = pipeline.DivergenceNewIncarnation }
+	db := newDatabase(t)
+	type reader struct {
+		group  string
+		s      store
+		change func(*pipeline.Config)
+		h      *host
+	}
+	readers := []*reader{
+		{group: "running-parquet", s: directory(filepath.Join(t.TempDir(), "running")), change: goOn},
+		{group: "away-parquet", s: directory(filepath.Join(t.TempDir(), "away")), change: goOn},
+		{group: "away-postgres", s: db, change: goOn},
+		{group: "halts", s: directory(filepath.Join(t.TempDir(), "halts"))},
+	}
+	for _, r := range readers {
+		r.h = run(t, p.as(r.group), r.s, r.change)
+	}
+	for _, r := range readers {
+		r.h.untilCommitted(150)
+		if strings.HasPrefix(r.group, "away") {
+			r.h.stop()
+		}
+	}
+	incarnation := readers[0].h.pipe.Status().Streams[0].Stream.Incarnation
+
+	c.Node(2).Kill() // the leader
+	if err := c.Node(1).Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.untilLeader(2)
+	p.connect(c.Addrs())
+	p.produce("new", 30)
+
+	last := readers[3]
+	if err := last.h.ended(); err == nil || !strings.Contains(err.Error(), "differs from position 100 on") {
+		t.Errorf("by default: %v", err)
+	}
+	want(t, last.s, incarnation, 0, append(words("old", 100), words("lost", 50)...)...)
+	for round, n := range []int{130, 150} {
+		for _, r := range readers[:3] {
+			if r.h.pipe.Status().Streams == nil || round > 0 || strings.HasPrefix(r.group, "away") {
+				r.h.cancel()
+				if err := r.h.ended(); err != nil {
+					t.Fatalf("%s: %v", r.group, err)
+				}
+				r.h = run(t, p.as(r.group), r.s, r.change)
+			}
+		}
+		for _, r := range readers[:3] {
+			r.h.untilCommitted(int64(n))
+		}
+		p.produce("more", 20)
+	}
+	for _, r := range readers[:3] {
+		r.h.untilCommitted(170)
+		want(t, r.s, incarnation, 0, append(words("old", 100), words("lost", 50)...)...)
+		want(t, r.s, incarnation+"~1", 100, append(words("new", 30), words("more", 40)...)...)
+		if _, meta := r.h.topic.committed(); !strings.Contains(meta, incarnation+"~1") {
+			t.Errorf("%s: committed with %s", r.group, meta)
+		}
+	}
+	for _, r := range readers[:3] {
+		r.h.stop()
+	}
+}
+
+// replicated makes a topic of one partition whose replicas are told, and whose
+// leader may be elected from those that are not in sync.
+func replicated(t *testing.T, c *kafka.Cluster, name string, replicas ...int32) *topic {
+	t.Helper()
+	p := &topic{t: t, name: name}
+	p.connect(c.Addrs())
+	req := kmsg.NewPtrCreateTopicsRequest()
+	rt := kmsg.NewCreateTopicsRequestTopic()
+	rt.Topic, rt.NumPartitions, rt.ReplicationFactor = name, -1, -1
+	a := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
+	a.Replicas = replicas
+	rt.ReplicaAssignment = append(rt.ReplicaAssignment, a)
+	unclean, yes := kmsg.NewCreateTopicsRequestTopicConfig(), "true"
+	unclean.Name, unclean.Value = "unclean.leader.election.enable", &yes
+	rt.Configs = append(rt.Configs, unclean)
+	req.Topics, req.TimeoutMillis = append(req.Topics, rt), 30_000
+	resp, err := req.RequestWith(t.Context(), p.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := resp.Topics[0].ErrorCode; code != 0 {
+		t.Fatalf("create topic: error %d, %v", code, resp.Topics[0].ErrorMessage)
+	}
+	return p
+}
+
+func (p *topic) untilInSync(n int) {
+	p.t.Helper()
+	p.until("replicas in sync", func(leader int32, isr []int32) bool { return len(isr) == n })
+}
+
+func (p *topic) untilLeader(id int32) {
+	p.t.Helper()
+	p.until("leader", func(leader int32, isr []int32) bool { return leader == id && slices.Contains(isr, id) })
+}
+
+func (p *topic) until(what string, ok func(leader int32, isr []int32) bool) {
+	p.t.Helper()
+	poll(p.t, what, func() bool {
+		ts, err := p.admin.ListTopics(p.t.Context(), p.name)
+		if err != nil || len(ts[p.name].Partitions) == 0 {
+			return false
+		}
+		x := ts[p.name].Partitions[0]
+		return ok(x.Leader, x.ISR)
+	})
+}
