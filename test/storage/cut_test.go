@@ -28,7 +28,7 @@ func TestUncleanElection(t *testing.T) {
 	defer c.Close()
 	p := replicated(t, c, "orders", 3, 2)
 	p.produce("old", 100)
-	p.untilInSync(2)
+	p.untilReplicated(t, 2, 3)
 	c.Node(1).Kill() // the follower, broker 2
 	p.untilInSync(1)
 	p.produce("lost", 50)
@@ -123,6 +123,21 @@ func replicated(t *testing.T, c *kafka.Cluster, name string, replicas ...int32) 
 		t.Fatalf("create topic: error %d, %v", code, resp.Topics[0].ErrorMessage)
 	}
 	return p
+}
+
+// untilReplicated waits until brokers have the same of the log.
+func (p *topic) untilReplicated(t *testing.T, brokers ...int32) {
+	t.Helper()
+	poll(t, "the log at all replicas", func() bool {
+		dirs, err := p.admin.DescribeBrokerLogDirs(t.Context(), brokers[0], nil)
+		other, err2 := p.admin.DescribeBrokerLogDirs(t.Context(), brokers[1], nil)
+		if err != nil || err2 != nil {
+			return false
+		}
+		a, _ := dirs.LookupPartition(p.name, 0)
+		b, _ := other.LookupPartition(p.name, 0)
+		return a.Size > 0 && a.Size == b.Size
+	})
 }
 
 func (p *topic) untilInSync(n int) {
