@@ -8,9 +8,9 @@ cd "$(dirname "$0")" || exit 2
 
 search() { # search MODE FLAGS...: in the directory of the line
 	case $1 in
-	safe)  cc="-DSAFETY -DCOLLAPSE" run="-w${HASH:-24}" ;;
-	short) cc="-DSAFETY -DCOLLAPSE -DBFS" run="-w${HASH:-24}" ;;
-	live)  cc="-DNP -DCOLLAPSE" run="-l -w${HASH:-24}" ;;
+	safe)  cc="-DSAFETY" run="-w${HASH:-24}" ;;
+	short) cc="-DSAFETY -DBFS" run="-w${HASH:-24}" ;;
+	live)  cc="-DNP" run="-l -w${HASH:-24}" ;;
 	bits)  cc="-DSAFETY -DBITSTATE" run="-k3 -w${BITS:-35}" ;;
 	*)     return 1 ;;
 	esac

@@ -17,6 +17,7 @@ type Decision struct {
 	// Resolved turns its answer into the final decision.
 	Position int64
 	Resolve  *sdk.Query
+	cut      bool // it is to be known that there was one
 	// Void, if not empty, must be durable under the stream's epoch before
 	// Start. It never overlaps what raw holds.
 	Void coverage.Void
@@ -117,8 +118,8 @@ func (d Decision) Resolved(position int64) Decision {
 	d.Position, d.Resolve = position, nil
 	switch {
 	case d.CommitFirst:
-	case position > 0:
-		d.Void = coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}
+	case position > 0, d.cut:
+		d.Void = begins(position)
 	case !earliest:
 		// Nothing is skipped, but that it was decided has to be known: after a
 		// restart "latest" would be another position, and what lies between is
@@ -134,19 +135,28 @@ func decidedAtZero() coverage.Void {
 	return coverage.Void{Interval: coverage.Interval{From: sdk.MaxPosition - 1, Next: sdk.MaxPosition}, Reason: coverage.BeforeStart}
 }
 
-// AtCut is where the successor of a stream whose log was cut at a position
-// starts. What lies below belongs to the stream before. The void makes the
-// successor known to the next start.
-func AtCut(position int64, cov *coverage.Set) Decision {
+// AtCut is where the successor of a stream whose log was cut starts: at the
+// cut, since what lies below belongs to the stream before. Where the source only
+// knows that the log is another one, everything that it has now is read. A void
+// makes the successor known to the next start.
+func AtCut(a sdk.Assignment, g sdk.Gap, cov *coverage.Set) Decision {
 	switch {
-	case cov == nil:
-		return Decision{Position: position, CommitFirst: true}
 	case isKnown(cov): // decided already
 		return Decision{Position: cov.FirstHole()}
-	case position == 0:
-		return Decision{Void: decidedAtZero()}
+	case g.Cause != sdk.GapDiverged:
+		return Decision{Resolve: &sdk.Query{Stream: a.Stream, At: sdk.StartEarliest}, CommitFirst: cov == nil, cut: cov != nil}
+	case cov == nil:
+		return Decision{Position: g.Available, CommitFirst: true}
 	}
-	return Decision{Position: position, Void: coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}}
+	return Decision{Position: g.Available, Void: begins(g.Available)}
+}
+
+// begins says that a stream begins at a position.
+func begins(position int64) coverage.Void {
+	if position == 0 {
+		return decidedAtZero()
+	}
+	return coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}
 }
 
 // CursorOf is the cursor to give to a start of a stream at a position, of those

@@ -106,29 +106,42 @@ func TestPredecessors(t *testing.T) {
 }
 
 // A stream whose log was cut goes on at the cut, once, whatever was committed
-// of the stream before.
+// of the stream before. Where nobody knows the cut it begins anew.
 func TestAtCut(t *testing.T) {
-	cov := set()
+	a := sdk.Assignment{Stream: named("i"), Committed: 150, Marked: true}
 	for _, at := range []int64{100, 0} {
-		d := AtCut(at, cov)
-		if d.Position != at || d.Void.Empty() || d.Alarm != "" {
-			t.Errorf("cut at %d: %+v", at, d)
-		}
-		known := set()
-		known.AddVoid(d.Void)
-		known.AddHeld(iv(at, at+7))
-		if again := AtCut(at, known); again.Position != at+7 || !again.Void.Empty() {
-			t.Errorf("cut at %d, tried again: %+v", at, again)
-		}
-		for _, committed := range []string{"i", "", "i~2"} {
-			d = Decide(sdk.Assignment{Stream: named("i"), Committed: 150, CommittedIncarnation: committed, Marked: true}, named("i~1"), sdk.NoPosition, known)
-			if d.Position != at+7 || !d.Void.Empty() || (d.Alarm != "") != (committed == "i~2") {
-				t.Errorf("started again, 150 committed under %q: %+v", committed, d)
+		for _, cause := range []sdk.GapCause{sdk.GapDiverged, sdk.GapOutOfRange} {
+			g := sdk.Gap{Wanted: 150, Available: at, Cause: cause}
+			d := AtCut(a, g, set())
+			if cause == sdk.GapOutOfRange {
+				if d.Resolve == nil || d.Resolve.At != sdk.StartEarliest || d.Resolve.Stream != a.Stream {
+					t.Fatalf("the cut is not known: %+v", d)
+				}
+				d = d.Resolved(at)
+			}
+			if d.Position != at || d.Void.Empty() || d.Alarm != "" {
+				t.Errorf("cut at %d: %+v", at, d)
+			}
+			known := set()
+			known.AddVoid(d.Void)
+			known.AddHeld(iv(at, at+7))
+			if again := AtCut(a, g, known); again.Position != at+7 || again.Resolve != nil || !again.Void.Empty() {
+				t.Errorf("cut at %d, tried again: %+v", at, again)
+			}
+			for _, committed := range []string{"i", "", "i~2"} {
+				a.CommittedIncarnation = committed
+				d = Decide(a, named("i~1"), sdk.NoPosition, known)
+				if d.Position != at+7 || !d.Void.Empty() || (d.Alarm != "") != (committed == "i~2") {
+					t.Errorf("started again, 150 committed under %q: %+v", committed, d)
+				}
 			}
 		}
 	}
-	if d := AtCut(100, nil); d.Position != 100 || !d.CommitFirst {
+	if d := AtCut(a, sdk.Gap{Available: 100, Cause: sdk.GapDiverged}, nil); d.Position != 100 || !d.CommitFirst {
 		t.Errorf("no store: %+v", d)
+	}
+	if d := AtCut(a, sdk.Gap{Available: 100, Cause: sdk.GapOutOfRange}, nil); d.Resolve == nil || !d.CommitFirst || !d.Resolved(0).Void.Empty() {
+		t.Errorf("no store, and the cut is not known: %+v", d)
 	}
 }
 

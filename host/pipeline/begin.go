@@ -123,7 +123,7 @@ func (s *starter) raiseAlarms(i int, st *stream) {
 	switch g := st.gap; {
 	case g == nil:
 	case st.cutAs != (sdk.Stream{}):
-		s.p.alarm(fmt.Sprintf("the log of %s was cut at %d and filled anew (%s), and was read up to %d; going on from the cut as %s", st.key, g.Available, g.Reason, g.Wanted, s.names[i].Stream))
+		s.p.alarm(fmt.Sprintf("the log of %s was cut (%s), and was read up to %d; what it has from %d on is read as %s", st.key, g.Reason, g.Wanted, s.plan[i].Position, s.names[i].Stream))
 	default:
 		s.p.alarm(fmt.Sprintf("positions [%d,%d) of %s are gone at the source (%s); going on after them", g.Wanted, g.Available, st.key, g.Reason))
 	}

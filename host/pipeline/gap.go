@@ -19,7 +19,7 @@ func (p *Pipeline) gap(g sdk.Gap) {
 	case cut && p.cfg.OnDivergence == DivergenceNewIncarnation && p.cfg.SourceCaps.Renames:
 		st.cutAs = offsetstore.Successor(st.key)
 	case cut:
-		p.halt(fmt.Errorf("stream %s cannot be read at position %d: %s; its log now differs from position %d on. "+
+		p.halt(fmt.Errorf("stream %s cannot be read at position %d: %s; its log differs from what was read, from position %d on at the latest. "+
 			`To read what stands there now as another stream, set on_divergence = "new_incarnation" in the pipeline`,
 			g.Stream, g.Wanted, g.Reason, g.Available))
 		return

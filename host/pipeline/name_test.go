@@ -85,11 +85,11 @@ func TestDivergencePolicy(t *testing.T) {
 		refill  int
 		halts   string // in the error; empty: it goes on
 	}{
-		{"halts", DivergenceFail, true, 10, `differs from position 6 on`},
-		{"halts, and the log is short", DivergenceFail, true, 2, `differs from position 6 on`},
+		{"halts", DivergenceFail, true, 10, `from position 6 on`},
+		{"halts, and the log is short", DivergenceFail, true, 2, `from position 6 on`},
 		{"goes on", DivergenceNewIncarnation, true, 10, ""},
 		{"goes on, and the log is short", DivergenceNewIncarnation, true, 2, ""},
-		{"the source cannot", DivergenceNewIncarnation, false, 10, `differs from position 6 on`},
+		{"the source cannot", DivergenceNewIncarnation, false, 10, `from position 6 on`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -222,7 +222,7 @@ func (s *starter) decide(ctx context.Context) error {
 
 func (s *starter) decideOne(i int) offsetstore.Decision {
 	if s.cutAs[i] != (sdk.Stream{}) {
-		return offsetstore.AtCut(s.gaps[i].Available, s.covs[i])
+		return offsetstore.AtCut(s.as[i], *s.gaps[i], s.covs[i])
 	}
 	return offsetstore.Decide(s.as[i], s.names[i].Stream, s.own[i], s.covs[i])
 }

@@ -67,7 +67,7 @@ func TestUncleanElection(t *testing.T) {
 	p.produce("new", 30)
 
 	last := readers[3]
-	if err := last.h.ended(); err == nil || !strings.Contains(err.Error(), "differs from position 100 on") {
+	if err := last.h.ended(); err == nil || !strings.Contains(err.Error(), "from position 100 on") {
 		t.Errorf("by default: %v", err)
 	}
 	want(t, last.s, incarnation, 0, append(words("old", 100), words("lost", 50)...)...)

@@ -19,7 +19,7 @@
 #define F 2
 #endif
 #ifndef FIRST0
-#define FIRST0 0                   /* 1: host 0 is the first owner. The hosts are alike, so nothing is left out */
+#define FIRST0 0                   /* 1: host 0 is the first one. The hosts are alike, so nothing is left out */
 #endif
 #define N     4                    /* positions 0..3 */
 #define ALL   15
@@ -607,7 +607,7 @@ proctype Env()
 #ifdef NAMED
 	/* somebody starts a host: again, when none runs, or by mistake (or to take over) while the other runs */
 #define STARTED(h) \
-	:: d_step { st[h]==IDLE && st[1-h]==IDLE -> st[h]=ACQ } \
+	:: d_step { st[h]==IDLE && st[1-h]==IDLE && !(FIRST0 && h==1 && flt==0) -> st[h]=ACQ } \
 	:: d_step { flt<F && st[h]==IDLE && st[1-h]!=IDLE -> flt++; st[h]=ACQ }
 	STARTED(0)
 	STARTED(1)
