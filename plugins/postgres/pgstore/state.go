@@ -14,6 +14,10 @@ type State struct {
 	Stream sdk.Stream
 	Epoch  sdk.Epoch
 
+	// RowsOnly: the stream has no epoch, so this sink is not the one that gates
+	// it. Its rows are written, and nothing is noted about them.
+	RowsOnly bool
+
 	id   streamID
 	held []coverage.Interval // as they are stored
 	set  coverage.Set

@@ -63,7 +63,7 @@ func TestConfigure(t *testing.T) {
 		if len(problems) != len(paths) || len(problems) > 0 && !reflect.DeepEqual(paths, problems) {
 			t.Errorf("%s: problems at %v, want %v", text, paths, problems)
 		}
-		if len(problems) == 0 && !(caps.Durable && caps.OffsetStore && caps.Fencing && caps.Idempotent && !caps.Replayable && !caps.AppendOnly && !caps.HoldsUntilClose) {
+		if len(problems) == 0 && !(caps.Durable && caps.OffsetStore && caps.Fencing && caps.Idempotent && caps.Replayable && !caps.AppendOnly && !caps.HoldsUntilClose) {
 			t.Errorf("%s: capabilities %+v", text, caps)
 		}
 		if strings.Contains(fmt.Sprint(caps.Targets), "u:p") {

@@ -18,10 +18,10 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// Sink implements sdk.Sink and sdk.OffsetStore.
+// Sink implements sdk.Sink, sdk.RecoveryStore and sdk.Replayer.
 type Sink struct {
-	storeCalls sync.Mutex // one store call at a time; guards storeConn
-	storeConn  *opened
+	raw, lanes line  // for calls of the store
+	spare      spare // for reading rows back
 
 	mu     sync.Mutex
 	cfg    *config
