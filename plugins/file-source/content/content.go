@@ -3,47 +3,109 @@
 package content
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
-// ErrShort: the content ends before the position that was asked for.
-var ErrShort = errors.New("the content ends before that")
+var (
+	// ErrShort: the content ends before the position that was asked for.
+	ErrShort = errors.New("the content ends before that")
+	// ErrCut: a compressed content breaks off. More may come, if the file is
+	// still being written.
+	ErrCut = errors.New("the compressed content breaks off")
+	// ErrCorrupt: a compressed content cannot be expanded.
+	ErrCorrupt = errors.New("the compressed content is damaged, or is none")
+)
 
 // Reader is an open file. Positions are offsets in the content: of a
 // compressed file, in what it expands to. Not safe for concurrent use.
 type Reader struct {
-	file *os.File
-	in   io.Reader
-	at   int64
+	file   *os.File
+	in     io.Reader
+	expand expander // nil: the file is not compressed
+	at     int64
 }
 
-// Open opens the file at path.
-func Open(path string) (*Reader, error) {
+// Open opens the file at path. The suffix of name, which may be another one
+// than it has now, says what it is compressed with: .gz, .zst, or nothing.
+func Open(path, name string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{file: f, in: f}, nil
+	r := &Reader{file: f, in: f}
+	if make := expanders[suffix(name)]; make != nil {
+		r.expand = make()
+		r.in = r.expand
+		err = r.rewind()
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
 }
+
+func suffix(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[i:]
+	}
+	return ""
+}
+
+// Compressed reports whether a file of that name is.
+func Compressed(name string) bool { return expanders[suffix(name)] != nil }
 
 // File is the open file itself, for Stat.
 func (r *Reader) File() *os.File { return r.file }
 
+// Compressed reports whether positions are not those of the file.
+func (r *Reader) Compressed() bool { return r.expand != nil }
+
 // Position is where the next Read begins.
 func (r *Reader) Position() int64 { return r.at }
 
-// Read implements io.Reader.
+// Read implements io.Reader. What is wrong with a compressed content is
+// ErrCut or ErrCorrupt.
 func (r *Reader) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	r.at += int64(n)
+	if r.expand != nil {
+		err = judge(err)
+	}
 	return n, err
 }
 
-// SeekTo goes to a position.
-func (r *Reader) SeekTo(position int64) error {
+// judge tells a damaged content from a file that cannot be read.
+func judge(err error) error {
+	var path *os.PathError
+	switch {
+	case err == nil, err == io.EOF, errors.As(err, &path):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return ErrCut
+	}
+	return fmt.Errorf("%w: %v", ErrCorrupt, err)
+}
+
+// SeekTo goes to a position. A compressed content is expanded up to there.
+func (r *Reader) SeekTo(ctx context.Context, position int64) error {
+	if r.expand == nil {
+		return r.seekPlain(position)
+	}
+	if position < r.at {
+		if err := r.rewind(); err != nil {
+			return err
+		}
+	}
+	return r.discard(ctx, position)
+}
+
+func (r *Reader) seekPlain(position int64) error {
 	info, err := r.file.Stat()
 	if err != nil {
 		return err
@@ -58,5 +120,36 @@ func (r *Reader) SeekTo(position int64) error {
 	return nil
 }
 
+// rewind begins a compressed content again.
+func (r *Reader) rewind() error {
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	r.at = 0
+	return r.expand.reset(r.file)
+}
+
+func (r *Reader) discard(ctx context.Context, position int64) error {
+	buf := make([]byte, 64<<10)
+	for r.at < position {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := r.Read(buf[:min(int64(len(buf)), position-r.at)])
+		if n == 0 && err == io.EOF {
+			return fmt.Errorf("%w: it has %d bytes", ErrShort, r.at)
+		}
+		if n == 0 && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close closes the file.
-func (r *Reader) Close() error { return r.file.Close() }
+func (r *Reader) Close() error {
+	if r.expand != nil {
+		r.expand.close()
+	}
+	return r.file.Close()
+}

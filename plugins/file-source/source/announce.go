@@ -88,7 +88,7 @@ func (t *table) next(ctx context.Context, most int) (streams []sdk.Stream, leavi
 func (t *table) leave(needRoom bool) (runs []uint64) {
 	for f := range t.held {
 		idle := f.state == started && f.caught && f.turn == nil && !f.queued && !f.leaving && f.durable >= f.next
-		if idle && (f.gone || needRoom) {
+		if idle && (f.ended || needRoom) {
 			f.leaving = true
 			runs = append(runs, f.run)
 		}

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +14,7 @@ import (
 	"github.com/twg-io/twg/plugins/file-source/content"
 )
 
-// maxHead bounds the part of a first line that identifies a file.
+// maxHead bounds the part of the first lines that identifies a file.
 const maxHead = 4 << 10
 
 // seen is what the file system says about a file without reading it.
@@ -34,11 +35,11 @@ func (s seen) sameAs(o seen) bool {
 // the file system tells it) and a hash of the first lines.
 //
 // The device is not part of it: its number can be another one after a reboot,
-// and two files at one path do not differ in it alone. Empty: the file has no
-// complete first line yet; complete says that it will not get one.
+// and two files at one path do not differ in it alone. Empty: the file does not
+// have its first lines yet; complete says that it will not get more.
 func incarnationOf(in *content.Reader, lines int, complete bool) (string, error) {
 	head, whole, err := readHead(in, lines)
-	if err != nil {
+	if cut := errors.Is(err, content.ErrCut); err != nil && !cut || cut && complete && len(head) == 0 {
 		return "", err
 	}
 	if !whole && !(complete && len(head) > 0) {
@@ -53,7 +54,7 @@ func incarnationOf(in *content.Reader, lines int, complete bool) (string, error)
 }
 
 // readHead returns the first lines, or maxHead bytes of them. whole is false
-// if the content ends before.
+// if the content ends before; an error beside it may be that it breaks off.
 func readHead(in io.Reader, lines int) (head []byte, whole bool, err error) {
 	head = make([]byte, 0, maxHead)
 	for len(head) < maxHead {
@@ -62,11 +63,11 @@ func readHead(in io.Reader, lines int) (head []byte, whole bool, err error) {
 		if end := endOfLine(head, lines); end > 0 {
 			return head[:end], true, nil
 		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if err == io.EOF {
 			return head, false, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return head, false, err
 		}
 	}
 	return head, true, nil

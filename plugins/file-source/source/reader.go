@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/twg-io/twg/plugins/file-source/split"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -18,7 +17,6 @@ type reader struct {
 	limits  sdk.Limits
 	table   *table
 	root    root
-	split   split.Splitter
 	buffers buffers
 
 	lookAgain chan struct{} // one slot: do not wait for the next look
@@ -31,7 +29,7 @@ type reader struct {
 func open(set *Settings, log *slog.Logger, ev sdk.Events) *reader {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &reader{
-		set: set, log: log, events: ev, limits: ev.Limits(), table: newTable(), root: newRoot(set), split: split.Lines{SkipBlank: set.Format == "ndjson"},
+		set: set, log: log, events: ev, limits: ev.Limits(), table: newTable(), root: newRoot(set),
 		lookAgain: make(chan struct{}, 1), cancel: cancel,
 	}
 	r.wg.Go(func() { r.scan(ctx) })

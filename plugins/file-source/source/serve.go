@@ -3,10 +3,7 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"time"
+	"io/fs"
 
 	"github.com/twg-io/twg/plugins/file-source/content"
 	"github.com/twg-io/twg/sdk"
@@ -24,13 +21,13 @@ const quantum = 64 << 20
 
 // serve reads one file after the other until ctx ends.
 func (r *reader) serve(ctx context.Context) {
-	p := &pass{reader: r, out: frames{r: r, buffers: &r.buffers}}
+	p := newPass(r)
 	for {
 		tn, turnCtx, err := r.table.take(ctx)
 		if err != nil {
 			return
 		}
-		more, err := p.read(turnCtx, tn)
+		more, err := p.turn(turnCtx, tn)
 		over := turnCtx.Err() != nil || errors.Is(err, errRunOver)
 		r.table.endTurn(tn, more && err == nil)
 		if err != nil && !over {
@@ -40,32 +37,49 @@ func (r *reader) serve(ctx context.Context) {
 	}
 }
 
-// pass is a reader's hands: its buffer outlives turns.
+// pass is a reader's hands: its memory outlives turns.
 type pass struct {
 	*reader
-	out frames
+	out    frames
+	layout *layout
 	window
 }
 
-// read takes one turn. more: the file is known to hold more.
+func newPass(r *reader) *pass {
+	return &pass{reader: r, out: frames{r: r, buffers: &r.buffers}, layout: newLayout(r.set)}
+}
+
+// turn takes one turn, with all that can be wrong with a file. more: it is
+// known to hold more.
+func (p *pass) turn(ctx context.Context, tn *turn) (more bool, err error) {
+	p.out.begin(tn)
+	if tn.gone {
+		return false, p.end(ctx, tn)
+	}
+	more, err = p.read(ctx, tn)
+	var bad *damage
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
+		return false, p.stray(ctx, tn)
+	case errors.Is(err, content.ErrShort):
+		p.gap(tn, err)
+		return false, nil
+	case errors.As(err, &bad):
+		return false, p.damaged(ctx, tn, bad)
+	}
+	return more, err
+}
+
+// read sends what the file holds from the turn's position on.
 func (p *pass) read(ctx context.Context, tn *turn) (more bool, err error) {
 	in, size, err := p.openTurn(tn)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, errReplaced) {
-		return false, p.lost(ctx, tn, err)
-	}
 	if err != nil {
 		return false, err
 	}
 	defer in.Close()
-	if err := in.SeekTo(tn.from); err != nil {
-		if errors.Is(err, content.ErrShort) {
-			p.gap(tn, err)
-			return false, nil
-		}
-		return false, unreadable(tn, tn.from, err)
+	if err := p.begin(ctx, in, tn, size); err != nil {
+		return false, err
 	}
-	p.out.begin(tn)
-	p.reset(in, size)
 	more, err = p.records(ctx)
 	if err != nil {
 		return false, err
@@ -76,11 +90,12 @@ func (p *pass) read(ctx context.Context, tn *turn) (more bool, err error) {
 	return false, p.finish(ctx, tn)
 }
 
-// openTurn opens the turn's file, if it is still the same.
+// openTurn opens the turn's file, if it is still the same, and says how much
+// of it there is to read.
 func (p *pass) openTurn(tn *turn) (in *content.Reader, size int64, err error) {
-	in, err = content.Open(tn.path)
+	in, err = content.Open(tn.path, tn.file.as)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, notReadable(tn.path, tn.from, err)
 	}
 	defer func() {
 		if err != nil {
@@ -89,17 +104,76 @@ func (p *pass) openTurn(tn *turn) (in *content.Reader, size int64, err error) {
 	}()
 	info, err := in.File().Stat()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, notReadable(tn.path, tn.from, err)
 	}
-	incarnation, err := incarnationOf(in, p.headLines(), !p.set.Follow)
-	if err == nil && incarnation != tn.file.stream.Incarnation {
-		err = errReplaced
+	incarnation, err := incarnationOf(in, p.layout.headLines(), true)
+	if err != nil {
+		return nil, 0, notReadable(tn.path, tn.from, err)
 	}
-	return in, info.Size(), err
+	if incarnation != tn.file.stream.Incarnation {
+		return nil, 0, errReplaced
+	}
+	if in.Compressed() {
+		return in, sdk.MaxPosition, nil
+	}
+	return in, info.Size(), nil
+}
+
+// begin goes to where the turn begins, past the header.
+func (p *pass) begin(ctx context.Context, in *content.Reader, tn *turn, size int64) error {
+	from := tn.from
+	if p.layout.hasHeader() {
+		n, err := p.header(ctx, in, tn, size)
+		if err != nil {
+			return err
+		}
+		if from < n {
+			p.out.skip(int(n - from))
+			from = n
+		}
+	}
+	if err := in.SeekTo(ctx, from); err != nil {
+		return notReadable(tn.path, tn.from, err)
+	}
+	p.reset(in, size)
+	if tn.first && !in.Compressed() && p.set.Format != "csv" && (!p.set.Follow || p.set.LastLine == "hold") {
+		return p.tellEnd(in, tn, size)
+	}
+	return nil
+}
+
+// header reads the header and returns where it ends.
+func (p *pass) header(ctx context.Context, in *content.Reader, tn *turn, size int64) (int64, error) {
+	if err := in.SeekTo(ctx, 0); err != nil {
+		return 0, notReadable(tn.path, tn.from, err)
+	}
+	p.reset(in, size)
+	var n int64
+	for {
+		rec, ok := p.layout.split.Next(p.bytes())
+		if !ok {
+			if err := p.more(ctx); err != nil {
+				return 0, noHeader(tn, err)
+			}
+			continue
+		}
+		p.take(rec.Len)
+		n += int64(rec.Len)
+		if rec.Skip {
+			continue
+		}
+		if err := p.layout.begin(rec.Value); err != nil {
+			return 0, &damage{path: tn.path, err: err}
+		}
+		return n, nil
+	}
 }
 
 // finish sends what is left and says that the host has everything.
 func (p *pass) finish(ctx context.Context, tn *turn) error {
+	if tn.last {
+		return p.end(ctx, tn)
+	}
 	if err := p.table.finish(ctx, tn); err != nil {
 		return err
 	}
@@ -111,58 +185,4 @@ func (p *pass) finish(ctx context.Context, tn *turn) error {
 		p.events.Ended([]uint64{tn.run})
 	}
 	return nil
-}
-
-// lost gives up a file that is not there any more. What was read of it counts.
-func (p *pass) lost(ctx context.Context, tn *turn, cause error) error {
-	if err := p.table.finish(ctx, tn); err != nil {
-		return err
-	}
-	p.log.Warn("the stream ends: its file cannot be read any further", "file", tn.path, "position", tn.from, "error", cause)
-	p.lag(tn, tn.from)
-	p.events.Ended([]uint64{tn.run})
-	p.table.lose(tn.file)
-	select {
-	case p.lookAgain <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-func (r *reader) lag(tn *turn, end int64) {
-	r.events.Lag([]sdk.Lag{{Stream: tn.file.stream, Run: tn.run, End: end, AtMS: time.Now().UnixMilli()}})
-}
-
-func (r *reader) gap(tn *turn, cause error) {
-	r.events.Gap(sdk.Gap{Stream: tn.file.stream, Run: tn.run, Wanted: tn.from, Cause: sdk.GapOutOfRange, Reason: fmt.Sprintf("file %s: %v", tn.path, cause)})
-}
-
-// unreadable says which file cannot be read, and from where on.
-func unreadable(tn *turn, position int64, err error) error {
-	return sdk.Errorf(sdk.KindRetryable, "read "+tn.path, "at position %d: %w", position, err)
-}
-
-// endOf is where a file's last complete record ends.
-func (r *reader) endOf(path string) (int64, error) {
-	in, err := content.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	var w window
-	w.reset(in, 1<<62)
-	var end int64
-	for {
-		rec, ok := r.split.Next(w.bytes())
-		if ok {
-			w.take(rec.Len)
-			end += int64(rec.Len)
-			continue
-		}
-		if err := w.fill(r.limits.MaxRecordBytes); err == io.EOF {
-			return end, nil
-		} else if err != nil {
-			return 0, err
-		}
-	}
 }

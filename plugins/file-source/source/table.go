@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -25,8 +26,10 @@ const (
 // file is one file of one identity, and its stream. The table guards it.
 type file struct {
 	stream sdk.Stream
+	as     string // the name that says what it is compressed with
 	path   string // where it lies now
 	seen   seen
+	since  time.Time // when it was first seen as it is now
 
 	state state
 	run   uint64 // of state started
@@ -42,9 +45,15 @@ type file struct {
 	// caught: the host was given, or is just being given, all that the file
 	// held when its run began.
 	caught bool
-	// gone: the file is no longer at its path, or not the same any more. What
-	// is left of it was read, and the host is to give it up.
-	gone bool
+	// suspect: it has an end that may not be its last, and is tried again when
+	// nobody writes to it any more.
+	suspect bool
+	// strayed: it was not found at its path.
+	strayed bool
+	// last: it lies elsewhere, where it is read to its end once. gone: there is
+	// nothing to read any more. ended: the host was told so, and is to give it
+	// up.
+	last, gone, ended bool
 	// leaving: the host is being asked to give it up.
 	leaving bool
 }
@@ -62,6 +71,7 @@ type table struct {
 	// unstarted counts the fresh ones, behind those that are started but not
 	// caught.
 	unstarted, behind int
+	suspects          []*file
 	// looking: the first look at the directory is not over.
 	looking bool
 }
@@ -127,11 +137,19 @@ func (t *table) of(s sdk.Stream) *file {
 	return t.streams[s]
 }
 
+// where is a file's path, and the name that says what it is compressed with.
+func (t *table) where(f *file) (path, as string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return f.path, f.as
+}
+
 // changedAt says that a file looks different now, lies elsewhere, or is there
 // again.
 func (t *table) changedAt(f *file, path string, s seen) {
 	t.locked(func() {
-		f.path, f.seen, f.gone = path, s, false
+		f.path, f.seen, f.since = path, s, time.Now()
+		f.strayed, f.last, f.gone, f.ended, f.suspect = false, false, false, false, false
 		t.offer(f)
 	})
 }

@@ -2,19 +2,22 @@ package source
 
 import (
 	"context"
+	"time"
 )
 
 // turn is a file in the hands of a reader. cancel ends it, done says that it
 // has.
 type turn struct {
-	file *file
-	run  uint64
-	from int64
-	path string
+	file  *file
+	run   uint64
+	from  int64
+	path  string
+	since time.Time // the file's
 	// first: nothing of the run was looked at before.
-	first  bool
-	cancel context.CancelFunc
-	done   chan struct{}
+	first      bool
+	last, gone bool // the file's
+	cancel     context.CancelFunc
+	done       chan struct{}
 }
 
 // take waits for a file that has something to read, and gives it to the
@@ -27,7 +30,7 @@ func (t *table) take(ctx context.Context) (tn *turn, turnCtx context.Context, er
 		f := t.ready[0]
 		t.ready = t.ready[1:]
 		f.queued, f.dirty = false, false
-		tn = &turn{file: f, run: f.run, from: f.next, path: f.path, first: !f.caught, done: make(chan struct{})}
+		tn = &turn{file: f, run: f.run, from: f.next, path: f.path, since: f.since, first: !f.caught, last: f.last, gone: f.gone, done: make(chan struct{})}
 		turnCtx, tn.cancel = context.WithCancel(ctx)
 		f.turn = tn
 		return true
@@ -77,16 +80,5 @@ func (t *table) finish(ctx context.Context, tn *turn) error {
 			return true
 		}
 		return false
-	})
-}
-
-// lose says that a file is no longer there, or is another one now. Its stream
-// is given up once what was delivered is durable.
-func (t *table) lose(f *file) {
-	t.locked(func() {
-		f.gone = true
-		if f.state == resting {
-			delete(t.streams, f.stream)
-		}
 	})
 }

@@ -1,14 +1,11 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"io"
 	"slices"
 
 	"github.com/twg-io/twg/plugins/file-source/content"
-	"github.com/twg-io/twg/sdk"
-	"github.com/twg-io/twg/sdk/frame"
 )
 
 // chunk is how much is read at once. A window that had to grow for a large
@@ -40,12 +37,10 @@ func (w *window) bytes() []byte { return w.buf[w.lo:w.hi] }
 
 func (w *window) take(n int) { w.lo += n }
 
-// fill reads more. io.EOF: there is no more before the goal. most bounds what
-// the window holds, about.
+// fill reads more: as much again as there is, at least, so that a long record
+// is not looked through again and again. io.EOF: there is no more before the
+// goal. most bounds what a record may take.
 func (w *window) fill(most int) error {
-	if w.in.Position() >= w.goal {
-		return io.EOF
-	}
 	if w.hi-w.lo > most {
 		return errTooLong
 	}
@@ -54,67 +49,25 @@ func (w *window) fill(most int) error {
 		w.buf = slices.Grow(w.buf, max(chunk, len(w.buf)))
 		w.buf = w.buf[:cap(w.buf)]
 	}
-	room := min(int64(len(w.buf)-w.hi), w.goal-w.in.Position())
-	n, err := w.in.Read(w.buf[w.hi : w.hi+int(room)])
-	w.hi += n
-	if n > 0 {
-		return nil // an error comes again
-	}
-	return err
-}
-
-// records takes records up to the goal, or the content's end; more: it has
-// stopped before, so that others have their turn.
-func (p *pass) records(ctx context.Context) (more bool, err error) {
-	var rec frame.Record
-	for p.out.next()-p.out.tn.from < quantum {
-		r, ok := p.split.Next(p.bytes())
-		if !ok {
-			if err := p.more(ctx); err == io.EOF {
-				return false, p.last(ctx)
-			} else if err != nil {
-				return false, err
-			}
-			continue
+	for before := w.hi; w.hi < min(2*before+1, len(w.buf)); {
+		room := min(int64(len(w.buf)-w.hi), w.goal-w.in.Position())
+		if room <= 0 {
+			return w.ended(before, io.EOF)
 		}
-		p.take(r.Len)
-		if r.Skip {
-			p.out.skip(r.Len)
-			continue
-		}
-		rec = frame.Record{Value: r.Value}
-		if err := p.out.add(ctx, &rec, r.Len); err != nil {
-			return false, err
+		n, err := w.in.Read(w.buf[w.hi : w.hi+int(room)])
+		w.hi += n
+		if err != nil {
+			return w.ended(before, err)
 		}
 	}
-	return true, nil
+	return nil
 }
 
-// more reads on, with credit.
-func (p *pass) more(ctx context.Context) error {
-	if _, err := p.events.WaitCredit(ctx); err != nil {
-		return err
-	}
-	err := p.fill(p.limits.MaxRecordBytes)
-	if errors.Is(err, errTooLong) {
-		return sdk.Errorf(sdk.KindFatal, "read "+p.out.tn.path, "at position %d: the record is longer than max_record_bytes = %d; raise it, or repair the file under another name", p.out.next(), p.limits.MaxRecordBytes)
-	}
-	if err != nil && err != io.EOF {
-		return unreadable(p.out.tn, p.out.next(), err)
-	}
-	return err
-}
-
-// last takes a last line without a newline, if none is waited for.
-func (p *pass) last(ctx context.Context) error {
-	if p.set.Follow || len(p.bytes()) == 0 {
+// ended keeps an error for the next fill where something was read: it comes
+// again.
+func (w *window) ended(before int, err error) error {
+	if w.hi > before {
 		return nil
 	}
-	r, ok := p.split.Last(p.bytes())
-	if !ok {
-		return nil
-	}
-	p.take(r.Len)
-	rec := frame.Record{Value: r.Value}
-	return p.out.add(ctx, &rec, r.Len)
+	return err
 }
