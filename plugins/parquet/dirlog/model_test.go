@@ -11,6 +11,7 @@ import (
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/plugins/parquet/footer"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -52,7 +53,7 @@ func readDumb(m *disk.Mem) (*dumb, error) {
 	names, _ := m.Dir().List()
 	var ns []uint64
 	for _, name := range names {
-		if n, ok, _ := number(name); ok {
+		if n, ok, _ := linklog.Number(name, suffix); ok {
 			ns = append(ns, n)
 		}
 	}
@@ -179,7 +180,7 @@ func (w *world) boot() *proc {
 	if err != nil {
 		return nil // it died on the way
 	}
-	l.every = 4
+	l.log.Every = 4
 	p.log = l
 	return p
 }
@@ -281,7 +282,7 @@ func (w *world) prune(t *rapid.T) {
 	last := 0
 	for i, name := range names {
 		b := w.m.Bytes(name)
-		if f, err := footer.Read(bytes.NewReader(b), int64(len(b))); err == nil && f.Kind == footer.Checkpoint && !isTemp(name) {
+		if f, err := footer.Read(bytes.NewReader(b), int64(len(b))); err == nil && f.Kind == footer.Checkpoint && !linklog.IsTemp(name) {
 			last = i
 		}
 	}

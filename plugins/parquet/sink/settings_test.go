@@ -60,7 +60,7 @@ func TestConfigure(t *testing.T) {
 		if len(problems) != len(paths) || len(problems) > 0 && !reflect.DeepEqual(paths, problems) {
 			t.Errorf("%s: problems at %v, want %v", text, paths, problems)
 		}
-		if len(problems) == 0 && !(caps.Durable && caps.OffsetStore && caps.Fencing && caps.Idempotent && caps.HoldsUntilClose && !caps.Replayable && !caps.AppendOnly) {
+		if len(problems) == 0 && !(caps.Durable && caps.OffsetStore && caps.Fencing && caps.Idempotent && caps.HoldsUntilClose && caps.Replayable && !caps.AppendOnly) {
 			t.Errorf("%s: capabilities %+v", text, caps)
 		}
 	}

@@ -274,13 +274,12 @@ func TestCursorsFollowTheFrontier(t *testing.T) {
 	want(30)
 }
 
-func TestOtherLanesAreRefused(t *testing.T) {
+func TestLanesWithoutANameAreRefused(t *testing.T) {
 	s := newSink(t, disk.NewMem(), "")
-	if _, err := s.Coverage(context.Background(), "audit", nil); sdk.KindOf(err) != sdk.KindFatal {
-		t.Error(err)
-	}
-	if err := s.Record(context.Background(), "audit", nil); sdk.KindOf(err) != sdk.KindFatal {
-		t.Error(err)
+	for _, lane := range []string{"", "\xff"} {
+		if err := s.Record(context.Background(), lane, nil); sdk.KindOf(err) != sdk.KindRejected {
+			t.Errorf("lane %q: %v", lane, err)
+		}
 	}
 }
 

@@ -1,9 +1,10 @@
-package dirlog
+package linklog
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/twg-io/twg/internal/faultpoint"
@@ -12,31 +13,34 @@ import (
 
 // Temp is a file that is to become a commit. One goroutine at a time.
 type Temp struct {
-	log  *Log
+	// Kept: whoever made it discards it, not the Log.
+	Kept bool
+
+	dir  disk.Dir
 	name string
 	file disk.File
 }
 
+// temps makes temporary files of one writer.
+type temps struct {
+	dir    disk.Dir
+	writer string // random, part of the names
+	made   atomic.Uint64
+}
+
 // Temp creates a file that no reader sees. Another process that opens the log
 // just then may take it for a dead one's; the next name has better luck.
-func (l *Log) Temp() (*Temp, error) {
+func (t *temps) Temp() (*Temp, error) {
 	for try := 0; ; try++ {
-		name := l.tempName()
-		f, err := l.dir.Create(name)
+		name := fmt.Sprintf("%s%s-%d%s", tempPrefix, t.writer, t.made.Add(1), tempSuffix)
+		f, err := t.dir.Create(name)
 		if err == nil {
-			return &Temp{l, name, f}, nil
+			return &Temp{dir: t.dir, name: name, file: f}, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist) || try == 2 {
 			return nil, err
 		}
 	}
-}
-
-func (l *Log) tempName() string {
-	l.state.Lock()
-	defer l.state.Unlock()
-	l.temps++
-	return fmt.Sprintf("%s%s-%d%s", tempPrefix, l.writer, l.temps, tempSuffix)
 }
 
 // Write implements io.Writer.
@@ -68,7 +72,7 @@ func (t *Temp) unname() error {
 	if t.name == "" {
 		return nil
 	}
-	err := t.log.dir.Remove(t.name)
+	err := t.dir.Remove(t.name)
 	t.name = ""
 	return err
 }
