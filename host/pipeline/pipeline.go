@@ -41,6 +41,11 @@ type Config struct {
 	Sink       sdk.Sink
 	SinkCaps   sdk.Capabilities
 	SourceCaps sdk.Capabilities
+	// Role, Secondaries and Recovery are for a Sink with the role primary-raw,
+	// which then must be an sdk.RecoveryStore and an sdk.Replayer.
+	Role        Role
+	Secondaries []Secondary
+	Recovery    Recovery
 
 	Granularity      sdk.Granularity
 	TopicGranularity map[string]sdk.Granularity
