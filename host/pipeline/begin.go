@@ -101,6 +101,9 @@ func (s *starter) register() begun {
 		st.proof, st.hasProof = c, true
 		st.held = coverage.Set{}
 		st.held.AddHeld(coverage.Interval{Next: d.Position})
+		for _, l := range s.p.lanes {
+			l.Begin(st.key, d.Position)
+		}
 		b.starts = append(b.starts, sdk.Start{Stream: st.key, Run: st.run, Epoch: st.epoch, Position: d.Position})
 		if d.CommitFirst {
 			b.first = append(b.first, c)

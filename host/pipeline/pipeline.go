@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/host/lane"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -89,6 +90,7 @@ type Pipeline struct {
 	starting, committing chan struct{}
 
 	// Owned by the loop.
+	lanes    []*lane.Lane
 	gate     *ackgate.Gate
 	streams  map[sdk.Stream]*stream
 	byRun    map[uint64]*stream
@@ -120,6 +122,7 @@ func New(cfg Config) *Pipeline {
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s
 	}
+	p.newLanes()
 	return p
 }
 
@@ -149,6 +152,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.goRun(func() { p.runSource(work) })
 	p.goRun(func() { defer close(p.sinkDone); p.runSink(work) })
+	for _, l := range p.lanes {
+		p.goRun(func() { l.Run(work) })
+	}
 	err := p.loop(ctx)
 	cancel()
 	p.wg.Wait()

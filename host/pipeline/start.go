@@ -158,6 +158,9 @@ func (s *starter) try(ctx context.Context) error {
 	if err := s.record(ctx); err != nil {
 		return err
 	}
+	if err := s.raiseFloors(ctx); err != nil {
+		return err
+	}
 	return s.begin(ctx)
 }
 

@@ -99,5 +99,6 @@ func (p *Pipeline) finish() {
 	for _, r := range p.revokes {
 		close(r.done)
 	}
+	p.drainLanes(p.stopping.deadline)
 	p.snapshot()
 }
