@@ -75,7 +75,7 @@ func (s *Store) Record(ctx context.Context, lane string, records []sdk.CoverageR
 		}
 		for id, w := range st.windows {
 			p := after[key{w.Lane, w.Stream}]
-			if w.State == sdk.WindowUnrecoverable && p != nil && p.resolved(coverage.Interval{From: w.From, Next: w.Next}) {
+			if w.State == sdk.WindowUnrecoverable && p != nil && len(p.unresolved(coverage.Interval{From: w.From, Next: w.Next})) == 0 {
 				e.gone = append(e.gone, id)
 			}
 		}

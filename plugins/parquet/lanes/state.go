@@ -43,13 +43,12 @@ func (st *state) part(k key) *part {
 	return &part{}
 }
 
-// resolved reports whether every position of i is held, void or set aside.
-func (p *part) resolved(i coverage.Interval) bool {
-	all := p.set.Clone()
-	for _, a := range p.aside.Held() {
-		all.AddHeld(a)
+// unresolved are the parts of i that are neither held nor void nor set aside.
+func (p *part) unresolved(i coverage.Interval) (out []coverage.Interval) {
+	for _, h := range p.set.Holes(i) {
+		out = append(out, p.aside.Missing(h)...)
 	}
-	return all.Covers(i)
+	return out
 }
 
 // setAside is what is set aside and not held.

@@ -1,9 +1,7 @@
 package lanes
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/twg-io/twg/internal/faultpoint"
@@ -158,76 +156,4 @@ func (s *Store) RenewWindow(ctx context.Context, id, fence uint64) (version uint
 		return nil
 	})
 	return version, err
-}
-
-// CompleteWindow implements sdk.RecoveryStore.
-func (s *Store) CompleteWindow(ctx context.Context, c sdk.WindowCompletion) error {
-	err := s.change(ctx, "complete window", func(st *state, e *entry) error {
-		w, err := st.fenced(c.ID, c.Fence)
-		if err != nil {
-			return err
-		}
-		return st.complete(w, c, e)
-	})
-	faultpoint.Hit("complete")
-	return err
-}
-
-// complete ends a claim: what is left of the window is open again, and what
-// raw no longer has stands apart.
-func (st *state) complete(w *sdk.RecoveryWindow, c sdk.WindowCompletion, e *entry) error {
-	whole := coverage.Interval{From: w.From, Next: w.Next}
-	p := st.part(key{w.Lane, w.Stream})
-	var done, lost coverage.Set
-	for _, i := range within(whole, c.Done) {
-		if !p.resolved(i) {
-			return rejected("[%d,%d) of window %d is called done, and the coverage of lane %s does not have all of it: record it first", i.From, i.Next, w.ID, w.Lane)
-		}
-		done.AddHeld(i)
-	}
-	for _, i := range within(whole, c.Unrecoverable) {
-		for _, i := range done.Missing(i) {
-			if !p.resolved(i) {
-				lost.AddHeld(i)
-			}
-		}
-	}
-	left := false
-	for _, i := range lost.Missing(whole) { // what lies between what is lost
-		if open := done.Missing(i); len(open) > 0 {
-			e.reopen(*w, coverage.Interval{From: open[0].From, Next: open[len(open)-1].Next}, left)
-			left = true
-		}
-	}
-	if !left {
-		e.gone = append(e.gone, w.ID)
-	}
-	for _, i := range lost.Held() {
-		e.add(sdk.RecoveryWindow{Lane: w.Lane, Window: sdk.Window{Stream: w.Stream, From: i.From, Next: i.Next}, State: sdk.WindowUnrecoverable})
-	}
-	return nil
-}
-
-// reopen opens the part i of w, which keeps its id unless an earlier part has
-// it.
-func (e *entry) reopen(w sdk.RecoveryWindow, i coverage.Interval, another bool) {
-	w.From, w.Next, w.State, w.Holder = i.From, i.Next, sdk.WindowOpen, ""
-	if another {
-		w.Fence, w.LeaseVersion = 0, 0
-		e.add(w)
-		return
-	}
-	w.LeaseVersion++
-	e.windows = append(e.windows, w)
-}
-
-func within(whole coverage.Interval, is []coverage.Interval) (out []coverage.Interval) {
-	for _, i := range is {
-		i.From, i.Next = max(i.From, whole.From), min(i.Next, whole.Next)
-		if !i.Empty() {
-			out = append(out, i)
-		}
-	}
-	slices.SortFunc(out, func(a, b coverage.Interval) int { return cmp.Compare(a.From, b.From) })
-	return out
 }

@@ -149,8 +149,7 @@ func batchOf(t testing.TB, s sdk.Stream, e sdk.Epoch, from, next int64, recs ...
 	var ids []byte
 	for _, r := range recs {
 		b.Append(k, &r)
-		ids = binary.BigEndian.AppendUint64(ids, uint64(s.Partition))
-		ids = binary.BigEndian.AppendUint64(ids, uint64(r.Position))
+		ids = appendID(ids, s, r.Position)
 	}
 	enc, err := b.Encode(nil)
 	if err != nil {
@@ -161,6 +160,13 @@ func batchOf(t testing.TB, s sdk.Stream, e sdk.Epoch, from, next int64, recs ...
 		t.Fatal(err)
 	}
 	return &sdk.Batch{Frame: v, IDs: ids, Spans: []sdk.Span{{Stream: s, From: from, Next: next, Run: 1, Epoch: e}}}
+}
+
+// appendID makes a record id in the frozen layout: 16 bits of the stream, 48 of
+// the position, and 64 of the content.
+func appendID(ids []byte, s sdk.Stream, position int64) []byte {
+	ids = binary.BigEndian.AppendUint64(ids, uint64(s.Partition)<<48|uint64(position))
+	return binary.BigEndian.AppendUint64(ids, uint64(position)*0x9e3779b97f4a7c15)
 }
 
 // full is a batch with a record at every position.

@@ -21,15 +21,14 @@ import (
 // comes was pruned, and is not reported. Batches ascend by position, and
 // their spans together are the spans that are returned.
 func (s *Sink) Replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) error) ([]sdk.Span, error) {
-	l, _, err := s.open(ctx)
+	r := &replay{stream: w.Stream, give: f}
+	pieces, err := withLog(ctx, s, func(l *dirlog.Log) ([]dirlog.Piece, error) {
+		r.log = l
+		return l.Pieces(ctx, w.Stream, coverage.Interval{From: w.From, Next: w.Next})
+	})
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := l.Pieces(ctx, w.Stream, coverage.Interval{From: w.From, Next: w.Next})
-	if err != nil {
-		return nil, err
-	}
-	r := &replay{log: l, stream: w.Stream, give: f}
 	for _, p := range pieces {
 		if err = r.piece(ctx, p); err != nil {
 			break

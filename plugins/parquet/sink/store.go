@@ -10,6 +10,7 @@ import (
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/plugins/parquet/lanes"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 var (
@@ -194,7 +195,19 @@ func (s *Sink) CompleteWindow(ctx context.Context, c sdk.WindowCompletion) error
 	if err != nil {
 		return err
 	}
-	return st.CompleteWindow(ctx, c)
+	raw := &coverage.Set{}
+	stream, found, err := st.Stream(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if found {
+		cov, err := s.Coverage(ctx, sdk.LaneRaw, []sdk.Stream{stream})
+		if err != nil {
+			return err
+		}
+		raw = cov[0].Set
+	}
+	return st.CompleteWindow(ctx, c, raw)
 }
 
 // Prune implements sdk.RecoveryStore. Whole files are removed, and floors rise
