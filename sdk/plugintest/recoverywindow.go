@@ -201,7 +201,11 @@ func sinkClaimTogether(r *sinkRig) {
 	for k := range 5 {
 		wg.Go(func() {
 			err := attempt(func() {
-				for w := r.claim(sdk.WindowClaim{Holder: fmt.Sprint(k), TTL: time.Minute}); w != nil; w = r.claim(sdk.WindowClaim{Holder: fmt.Sprint(k), TTL: time.Minute}) {
+				for range 21 { // one more than there are windows
+					w := r.claim(sdk.WindowClaim{Holder: fmt.Sprint(k), TTL: time.Minute})
+					if w == nil {
+						return
+					}
 					mu.Lock()
 					ids = append(ids, w.ID)
 					mu.Unlock()
