@@ -32,22 +32,31 @@ var fakePlugins = map[string]struct {
 		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
 	},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},
+	"resumed":  {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}},
 	"assigned": {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable}},
 	"lake": {
 		schema: []sdk.Attribute{{Name: "dir", Type: `"string"`, Required: true, Doc: "the directory"}},
 		caps:   sdk.Capabilities{Durable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
 	},
-	"bare": {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
-	"null": {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"bare":      {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
+	"null":      {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"log":       {caps: sdk.Capabilities{Durable: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
+	"cache":     {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeRaw}}},
+	"warehouse": {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"archive":   {caps: sdk.Capabilities{Durable: true, Replayable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}}},
 	"database": {
-		schema: []sdk.Attribute{{Name: "token", Type: `"string"`, Required: true, Sensitive: true, Doc: "how to log in"}},
-		caps:   sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
+		schema: []sdk.Attribute{
+			{Name: "token", Type: `"string"`, Required: true, Sensitive: true, Doc: "how to log in"},
+			{Name: "dir", Type: `"string"`, Doc: "where it lies"},
+		},
+		caps: sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
 	},
 }
 
 // check does what the command line does with a file, with fake plugins.
 func check(name, text string, env Env) (*Config, Diagnostics) {
 	c, diags := Load(name, []byte(text), env)
+	var gates []*sdk.Capabilities
 	for _, p := range c.Pipelines {
 		var source *sdk.Capabilities
 		if p.Source != nil {
@@ -58,7 +67,14 @@ func check(name, text string, env Env) (*Config, Diagnostics) {
 			sinks = append(sinks, ask(s.Plugin, s.Settings, &diags))
 		}
 		diags = append(diags, CheckRoles(p, source, sinks)...)
+		gates = append(gates, nil)
+		for i, s := range p.Sinks {
+			if s == p.Gate() {
+				gates[len(gates)-1] = sinks[i]
+			}
+		}
 	}
+	diags = append(diags, CheckRaws(c.Pipelines, gates)...)
 	diags.Sort()
 	return c, diags
 }
@@ -70,12 +86,18 @@ func ask(name string, s *Settings, diags *Diagnostics) *sdk.Capabilities {
 	}
 	settings, found := CheckSettings(s, plugin.schema)
 	*diags = append(*diags, found...)
-	var got struct{ Brokers []string }
+	var got struct {
+		Brokers []string
+		Dir     string
+	}
 	if json.Unmarshal(settings.JSON(), &got) == nil && len(got.Brokers) > 1 && got.Brokers[1] == "" {
 		*diags = append(*diags, s.FromPlugin(sdk.Diagnostics{
 			{Severity: sdk.SeverityError, Path: []string{"brokers", "1"}, Summary: "Empty address", Detail: "Write host:port."},
 			{Severity: sdk.SeverityWarning, Path: []string{"linger"}, Summary: "No linger", Detail: "The first address is " + got.Brokers[0] + "."},
 		})...)
+	}
+	if got.Dir != "" {
+		plugin.caps.Targets = []string{"directory " + got.Dir}
 	}
 	return &plugin.caps
 }
