@@ -13,10 +13,12 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/host/lane"
+	"github.com/twg-io/twg/host/recovery"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -90,19 +92,23 @@ type Pipeline struct {
 	starting, committing chan struct{}
 
 	// Owned by the loop.
-	lanes    []*lane.Lane
-	gate     *ackgate.Gate
-	streams  map[sdk.Stream]*stream
-	byRun    map[uint64]*stream
-	lastRun  uint64
-	src      *source
-	budget   budget
-	out      outbound
-	revokes  []*revoke
-	gapped   []*stream
-	commits  committer
-	stopping *stopping
-	stat     Status
+	lanes   []*lane.Lane
+	workers []*recovery.Worker
+	// pressed: the budget is more than half used. Recovery yields then.
+	pressed      atomic.Bool
+	stopRecovery chan struct{}
+	gate         *ackgate.Gate
+	streams      map[sdk.Stream]*stream
+	byRun        map[uint64]*stream
+	lastRun      uint64
+	src          *source
+	budget       budget
+	out          outbound
+	revokes      []*revoke
+	gapped       []*stream
+	commits      committer
+	stopping     *stopping
+	stat         Status
 }
 
 // New returns a pipeline that has not started.
@@ -114,7 +120,7 @@ func New(cfg Config) *Pipeline {
 	cfg.Logger = orDefault(cfg.Logger, slog.Default())
 	p := &Pipeline{
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
-		stopSink: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
+		stopSink: make(chan struct{}), stopRecovery: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 	}
 	p.budget.limit = cfg.MemoryBudget
@@ -123,6 +129,7 @@ func New(cfg Config) *Pipeline {
 		p.store = s
 	}
 	p.newLanes()
+	p.newWorkers()
 	return p
 }
 
@@ -147,6 +154,10 @@ func randomID() uint64 {
 // second way to stop does not exist here: whoever will not wait kills the
 // plugins.
 func (p *Pipeline) Run(ctx context.Context) error {
+	if p.cfg.Role == RoleRecovery {
+		defer close(p.done)
+		return p.recoverOnly(ctx)
+	}
 	// Plugins are called with a context of their own: a graceful stop still
 	// needs them.
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -155,7 +166,15 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	for _, l := range p.lanes {
 		p.goRun(func() { l.Run(work) })
 	}
+	if !p.cfg.UntilCaughtUp { // then it follows
+		for _, w := range p.workers {
+			p.goRun(func() { w.Run(work) })
+		}
+	}
 	err := p.loop(ctx)
+	if err == nil && p.cfg.UntilCaughtUp {
+		err = p.catchUpSecondaries(ctx)
+	}
 	cancel()
 	p.wg.Wait()
 	close(p.done)
@@ -193,6 +212,7 @@ func (p *Pipeline) settle() {
 	p.finishRevokes()
 	p.resumeAfterGaps()
 	p.grant()
+	p.pressed.Store(p.budget.used > p.budget.limit/2)
 	if p.cfg.UntilCaughtUp && p.stopping == nil && p.caughtUp() {
 		p.stop(nil)
 	}

@@ -99,6 +99,9 @@ func (p *Pipeline) finish() {
 	for _, r := range p.revokes {
 		close(r.done)
 	}
+	if !p.cfg.UntilCaughtUp {
+		close(p.stopRecovery)
+	}
 	p.drainLanes(p.stopping.deadline)
 	p.snapshot()
 }
