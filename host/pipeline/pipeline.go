@@ -92,8 +92,9 @@ type Pipeline struct {
 	starting, committing chan struct{}
 
 	// Owned by the loop.
-	lanes   []*lane.Lane
-	workers []*recovery.Worker
+	lanes       []*lane.Lane
+	workers     []*recovery.Worker
+	workerNames []string // their lanes
 	// pressed: the budget is more than half used. Recovery yields then.
 	pressed      atomic.Bool
 	stopRecovery chan struct{}
