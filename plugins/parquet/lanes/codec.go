@@ -123,9 +123,14 @@ func encode(w io.Writer, e *entry) error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf(header, magic, version, crc32.Checksum(body, castagnoli), len(body))
-	_, err = w.Write(append([]byte(line), body...))
+	_, err = w.Write(sealed(body))
 	return err
+}
+
+// sealed puts the line before a body.
+func sealed(body []byte) []byte {
+	line := fmt.Sprintf(header, magic, version, crc32.Checksum(body, castagnoli), len(body))
+	return append([]byte(line), body...)
 }
 
 // decode reads an entry of size bytes.

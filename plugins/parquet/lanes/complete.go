@@ -41,14 +41,7 @@ func (st *state) complete(w *sdk.RecoveryWindow, c sdk.WindowCompletion, raw *co
 	if err != nil {
 		return err
 	}
-	var lost coverage.Set
-	for _, u := range c.Unrecoverable {
-		for _, i := range done.Missing(cut(u, whole)) {
-			for _, i := range p.unresolved(i) {
-				lost.AddHeld(i)
-			}
-		}
-	}
+	lost := p.lost(c.Unrecoverable, whole, done)
 	left := false
 	for _, i := range lost.Missing(whole) { // what lies between what is lost
 		if open := done.Missing(i); len(open) > 0 {
@@ -80,6 +73,25 @@ func (p *part) done(w *sdk.RecoveryWindow, is []coverage.Interval, raw *coverage
 		done.AddHeld(i)
 	}
 	return done, nil
+}
+
+// lost is what raw no longer has and the lane does not have either. What the
+// lane has of it counts as done.
+func (p *part) lost(is []coverage.Interval, whole coverage.Interval, done *coverage.Set) *coverage.Set {
+	lost := &coverage.Set{}
+	for _, i := range is {
+		for _, open := range done.Missing(cut(i, whole)) {
+			for _, l := range p.unresolved(open) {
+				lost.AddHeld(l)
+			}
+		}
+	}
+	for _, i := range is {
+		for _, d := range lost.Missing(cut(i, whole)) {
+			done.AddHeld(d)
+		}
+	}
+	return lost
 }
 
 // reopen opens the part i of w, which keeps its id unless an earlier part has

@@ -15,7 +15,8 @@ import (
 // again where it broke. Calls may come from any goroutine; they run one after
 // the other.
 type Store struct {
-	open func() (disk.Dir, error)
+	open  func() (disk.Dir, error)
+	every uint64 // commits between checkpoints; tests have less patience
 
 	mu   sync.Mutex
 	dir  disk.Dir
@@ -25,7 +26,9 @@ type Store struct {
 }
 
 // New returns the store in the directory that open opens.
-func New(open func() (disk.Dir, error)) *Store { return &Store{open: open} }
+func New(open func() (disk.Dir, error)) *Store {
+	return &Store{open: open, every: linklog.CheckpointEvery}
+}
 
 // with calls f with the log open. What another process removed meanwhile is
 // no error: f is called again with what it left.
@@ -58,6 +61,7 @@ func (s *Store) use(ctx context.Context) error {
 		dir.Close()
 		return err
 	}
+	l.Every = s.every
 	if s.log != nil {
 		s.log.Close()
 	}
