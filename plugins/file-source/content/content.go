@@ -3,6 +3,7 @@
 package content
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,12 @@ type Reader struct {
 	in     io.Reader
 	expand expander // nil: the file is not compressed
 	at     int64
+	failed error // of an expander, which must not be asked again then
+	begin  []byte
 }
+
+// beginning is how many bytes of a file Rewritten looks at.
+const beginning = 4 << 10
 
 // Open opens the file at path. The suffix of name, which may be another one
 // than it has now, says what it is compressed with: .gz, .zst, or nothing.
@@ -38,6 +44,10 @@ func Open(path, name string) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{file: f, in: f}
+	if r.begin, err = r.readBeginning(beginning); err != nil {
+		r.Close()
+		return nil, err
+	}
 	if make := expanders[suffix(name)]; make != nil {
 		r.expand = make()
 		r.in = r.expand
@@ -60,6 +70,22 @@ func suffix(name string) string {
 // Compressed reports whether a file of that name is.
 func Compressed(name string) bool { return expanders[suffix(name)] != nil }
 
+func (r *Reader) readBeginning(n int) ([]byte, error) {
+	b := make([]byte, n)
+	n, err := r.file.ReadAt(b, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// Rewritten reports whether the file does not begin any more as it did when it
+// was opened: it was cut, and what is read of it now is something else.
+func (r *Reader) Rewritten() bool {
+	now, err := r.readBeginning(len(r.begin))
+	return err != nil || !bytes.Equal(now, r.begin)
+}
+
 // File is the open file itself, for Stat.
 func (r *Reader) File() *os.File { return r.file }
 
@@ -72,10 +98,14 @@ func (r *Reader) Position() int64 { return r.at }
 // Read implements io.Reader. What is wrong with a compressed content is
 // ErrCut or ErrCorrupt.
 func (r *Reader) Read(b []byte) (int, error) {
+	if r.failed != nil {
+		return 0, r.failed
+	}
 	n, err := r.in.Read(b)
 	r.at += int64(n)
 	if r.expand != nil {
 		err = judge(err)
+		r.failed = err
 	}
 	return n, err
 }
@@ -97,7 +127,7 @@ func (r *Reader) SeekTo(ctx context.Context, position int64) error {
 	if r.expand == nil {
 		return r.seekPlain(position)
 	}
-	if position < r.at {
+	if position < r.at || r.failed != nil {
 		if err := r.rewind(); err != nil {
 			return err
 		}
@@ -125,7 +155,7 @@ func (r *Reader) rewind() error {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	r.at = 0
+	r.at, r.failed = 0, nil
 	return r.expand.reset(r.file)
 }
 

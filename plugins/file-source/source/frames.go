@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/twg-io/twg/internal/faultpoint"
+	"github.com/twg-io/twg/plugins/file-source/content"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/frame"
 )
@@ -19,6 +20,7 @@ const rowOverhead = 32
 type frames struct {
 	r       *reader
 	tn      *turn
+	in      *content.Reader // what the records come from; nil: nothing is open
 	stream  int
 	builder frame.Builder
 	span    sdk.Span
@@ -28,7 +30,7 @@ type frames struct {
 
 // begin takes a turn's records from now on.
 func (w *frames) begin(tn *turn) {
-	w.tn = tn
+	w.tn, w.in = tn, nil
 	w.span = sdk.Span{Stream: tn.file.stream, Run: tn.run, From: tn.from, Next: tn.from}
 	w.clear()
 }
@@ -75,6 +77,9 @@ func (w *frames) flush(ctx context.Context) error {
 	}
 	if _, err := w.r.events.WaitCredit(ctx); err != nil {
 		return err
+	}
+	if w.in != nil && w.in.Rewritten() {
+		return errReplaced // while it was read: this may be of the new content
 	}
 	b, err := w.encode()
 	if err != nil {

@@ -47,7 +47,7 @@ func match(p, name []string, prefix bool) bool {
 		}
 		p, name = p[1:], name[1:]
 	}
-	return prefix && len(p) > 0 || len(p) == 0
+	return prefix == (len(p) > 0)
 }
 
 // matchAnyDepth: ** stands for any number of directories, none too; as the

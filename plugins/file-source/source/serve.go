@@ -72,11 +72,23 @@ func (p *pass) turn(ctx context.Context, tn *turn) (more bool, err error) {
 
 // read sends what the file holds from the turn's position on.
 func (p *pass) read(ctx context.Context, tn *turn) (more bool, err error) {
-	in, size, err := p.openTurn(tn)
+	in, size, err := p.open(tn)
 	if err != nil {
 		return false, err
 	}
-	defer in.Close()
+	p.out.in = in
+	defer func() {
+		p.out.in = nil
+		in.Close()
+	}()
+	more, err = p.recordsOf(ctx, in, tn, size)
+	if err != nil && ctx.Err() == nil && in.Rewritten() {
+		return false, errReplaced
+	}
+	return more, err
+}
+
+func (p *pass) recordsOf(ctx context.Context, in *content.Reader, tn *turn, size int64) (more bool, err error) {
 	if err := p.begin(ctx, in, tn, size); err != nil {
 		return false, err
 	}
@@ -90,33 +102,37 @@ func (p *pass) read(ctx context.Context, tn *turn) (more bool, err error) {
 	return false, p.finish(ctx, tn)
 }
 
-// openTurn opens the turn's file, if it is still the same, and says how much
-// of it there is to read.
-func (p *pass) openTurn(tn *turn) (in *content.Reader, size int64, err error) {
-	in, err = content.Open(tn.path, tn.file.as)
+// open opens the turn's file, if it is still the same, and says how much of it
+// there is to read.
+func (p *pass) open(tn *turn) (*content.Reader, int64, error) {
+	in, err := content.Open(tn.path, tn.file.as)
 	if err != nil {
 		return nil, 0, notReadable(tn.path, tn.from, err)
 	}
-	defer func() {
-		if err != nil {
-			in.Close()
-		}
-	}()
+	size, err := p.recognize(in, tn)
+	if err != nil {
+		in.Close()
+		return nil, 0, err
+	}
+	return in, size, nil
+}
+
+// recognize makes sure that it is the turn's file, and returns its size.
+func (p *pass) recognize(in *content.Reader, tn *turn) (int64, error) {
 	info, err := in.File().Stat()
 	if err != nil {
-		return nil, 0, notReadable(tn.path, tn.from, err)
+		return 0, notReadable(tn.path, tn.from, err)
 	}
 	incarnation, err := incarnationOf(in, p.layout.headLines(), true)
-	if err != nil {
-		return nil, 0, notReadable(tn.path, tn.from, err)
+	switch {
+	case err != nil:
+		return 0, notReadable(tn.path, tn.from, err)
+	case incarnation != tn.file.stream.Incarnation:
+		return 0, errReplaced
+	case in.Compressed():
+		return sdk.MaxPosition, nil
 	}
-	if incarnation != tn.file.stream.Incarnation {
-		return nil, 0, errReplaced
-	}
-	if in.Compressed() {
-		return in, sdk.MaxPosition, nil
-	}
-	return in, info.Size(), nil
+	return info.Size(), nil
 }
 
 // begin goes to where the turn begins, past the header.
