@@ -42,6 +42,12 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 // commits prove nothing, and who is fenced must not acquire again.
 func (p *Pipeline) storeManaged() bool { return p.cfg.SourceCaps.Position == sdk.PositionStore }
 
+// comesOnce: what the source has delivered cannot be had again, and its
+// positions are given by arrival, from where the store's coverage ends.
+func (p *Pipeline) comesOnce() bool {
+	return p.storeManaged() && p.cfg.SourceCaps.Origin == sdk.OriginNonReplayable
+}
+
 // secondReader is a fence where only a person decides who reads a stream. The
 // sink's reason names the host that has it now.
 func (p *Pipeline) secondReader(s sdk.Stream, reason string) error {

@@ -188,6 +188,10 @@ func (s *starter) decide(ctx context.Context) error {
 	var queries []sdk.Query
 	var asked []int
 	for i, a := range s.as {
+		if s.p.comesOnce() && s.covs[i] != nil {
+			s.plan[i] = offsetstore.AfterAll(a.Stream, s.covs[i])
+			continue
+		}
 		s.plan[i] = offsetstore.Decide(a, s.own[i], s.covs[i])
 		if s.plan[i].Resolve != nil {
 			queries, asked = append(queries, *s.plan[i].Resolve), append(asked, i)
@@ -252,7 +256,7 @@ func (s *starter) fencedAtStart(err error) error {
 
 // voids of stream i; a gap that the policy lets pass moves the start past it.
 func (s *starter) voids(i int) []coverage.Void {
-	var voids []coverage.Void
+	voids := s.plan[i].Lost
 	if !s.plan[i].Void.Empty() {
 		voids = append(voids, s.plan[i].Void)
 	}
