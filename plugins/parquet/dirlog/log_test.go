@@ -26,8 +26,8 @@ func open(t testing.TB, m *disk.Mem) *Log {
 	return l
 }
 
-func last(l *Log) uint64       { _, n := l.log.Ends(); return n }
-func checkpoint(l *Log) uint64 { n, _ := l.log.Ends(); return n }
+func last(l *Log) uint64       { return l.log.Last() }
+func checkpoint(l *Log) uint64 { return l.log.Checkpoint() }
 
 func acquire(t testing.TB, l *Log, owner string, s sdk.Stream) sdk.Epoch {
 	t.Helper()

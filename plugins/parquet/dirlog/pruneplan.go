@@ -56,7 +56,7 @@ func (p *pruner) plan(ctx context.Context) error {
 // leftovers: without a new checkpoint only what the newest one stands for can
 // be removed: files that a Prune which died has left.
 func (p *pruner) leftovers(old []uint64) []uint64 {
-	checkpoint := p.log.log.CheckpointInside()
+	checkpoint := p.log.log.Checkpoint()
 	at, _ := slices.BinarySearch(old, checkpoint)
 	p.below = min(p.below, checkpoint)
 	return old[:at]

@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -48,7 +49,7 @@ type world struct {
 type proc struct {
 	*Store
 	dir *disk.MemDir
-	has map[uint64]sdk.RecoveryWindow // its claims
+	has map[lease]sdk.RecoveryWindow // its claims, also those that another has by now
 }
 
 func newWorld() *world {
@@ -118,7 +119,7 @@ func (w *world) act(t *rapid.T, do func(p *proc) error) {
 	if w.procs[i] == nil {
 		s, dir := process(w.m)
 		s.every = 3
-		w.procs[i] = &proc{s, dir, map[uint64]sdk.RecoveryWindow{}}
+		w.procs[i] = &proc{s, dir, map[lease]sdk.RecoveryWindow{}}
 	}
 	p := w.procs[i]
 	err := do(p)
@@ -210,7 +211,7 @@ func (w *world) claim(t *rapid.T, p *proc) error {
 	if w.leases[l] != nil {
 		t.Fatalf("two claims of window %d have fence %d", x.ID, x.Fence)
 	}
-	w.leases[l], p.has[x.ID] = p, *x
+	w.leases[l], p.has[l] = p, *x
 	return nil
 }
 
@@ -224,12 +225,12 @@ func (w *world) renew(t *rapid.T, p *proc) error {
 	return w.fencing(t, before, x, err)
 }
 
-func anyOf(t *rapid.T, ws map[uint64]sdk.RecoveryWindow) (sdk.RecoveryWindow, bool) {
-	ids := slices.Sorted(maps.Keys(ws))
-	if len(ids) == 0 {
+func anyOf(t *rapid.T, ws map[lease]sdk.RecoveryWindow) (sdk.RecoveryWindow, bool) {
+	ls := slices.SortedFunc(maps.Keys(ws), func(a, b lease) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.fence, b.fence)) })
+	if len(ls) == 0 {
 		return sdk.RecoveryWindow{}, false
 	}
-	return ws[ids[rapid.IntRange(0, len(ids)-1).Draw(t, "window")]], true
+	return ws[ls[rapid.IntRange(0, len(ls)-1).Draw(t, "window")]], true
 }
 
 // fencing: INV6. A call passes if and only if its fence is the window's.
@@ -261,12 +262,11 @@ func (w *world) complete(t *rapid.T, p *proc) error {
 	delete(w.planned, x.ID)
 	err := p.CompleteWindow(context.Background(), c, coverageOf(0, modelPositions+4))
 	if err == nil {
-		if l := (lease{x.ID, x.Fence}); w.ended[l] {
+		l := lease{x.ID, x.Fence}
+		if w.ended[l] {
 			t.Fatalf("INV6: window %d was completed twice under fence %d", x.ID, x.Fence)
-		} else {
-			w.ended[l] = true
 		}
-		delete(p.has, x.ID)
+		w.ended[l] = true
 	}
 	return w.fencing(t, before, x, err)
 }

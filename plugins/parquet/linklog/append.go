@@ -81,7 +81,7 @@ func (l *Log[C]) append(ctx context.Context, b Build[C]) error {
 		if err := l.usable(ctx); err != nil {
 			return err
 		}
-		if l.last-l.checkpoint >= l.Every {
+		if l.last-l.checkpoint.Load() >= l.Every {
 			if err := l.appendOnce(ctx, l.buildCheckpoint); err != nil && !errors.Is(err, errRace) {
 				return fmt.Errorf("write checkpoint: %w", err)
 			}

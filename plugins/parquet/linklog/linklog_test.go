@@ -157,7 +157,7 @@ func TestRemoveAsksForACheckpoint(t *testing.T) {
 		t.Error("commits were removed that no checkpoint stands for")
 	}
 	mustAdd(t, l, 3, 4)
-	checkpoint, _ := l.Ends()
+	checkpoint := l.Checkpoint()
 	if err := l.Remove(context.Background(), checkpoint); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestRemovalCutShort(t *testing.T) {
 			m := disk.NewMem()
 			l, _ := open(t, m.Dir())
 			mustAdd(t, l, 1, 2, 3, 4, 5, 6, 7)
-			checkpoint, _ := l.Ends()
+			checkpoint := l.Checkpoint()
 			n := step
 			m.Fail = func(string, string) error {
 				if n--; n < 0 {

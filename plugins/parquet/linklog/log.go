@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/sdk"
@@ -27,12 +28,12 @@ type Log[C any] struct {
 
 	// mu is held by whoever reads or appends commits, and while fsync runs.
 	mu         sync.Mutex
-	last       uint64 // the newest commit that was read
-	checkpoint uint64 // the newest one; 0: none
-	previous   uint64 // the checkpoint before it, if it was read
-	tidied     uint64 // what lies below was removed
-	synced     uint64 // commits up to here are covered by a directory fsync
-	broken     error  // set once, and the end of this Log
+	last       uint64        // the newest commit that was read
+	checkpoint atomic.Uint64 // the newest one; 0: none. Written under mu.
+	previous   uint64        // the checkpoint before it, if it was read
+	tidied     uint64        // what lies below was removed
+	synced     uint64        // commits up to here are covered by a directory fsync
+	broken     error         // set once, and the end of this Log
 }
 
 // Open reads the log in dir, removes what dead writers left, and makes what
@@ -128,7 +129,8 @@ func (l *Log[C]) load(newest uint64) error {
 		}
 	}
 	l.codec.Reset()
-	l.last, l.checkpoint, l.previous = newest-uint64(len(back)), 0, 0
+	l.last, l.previous = newest-uint64(len(back)), 0
+	l.checkpoint.Store(0)
 	for i := range back {
 		if err := l.apply(back[len(back)-1-i]); err != nil {
 			return l.damaged(l.last+1, err)
@@ -151,11 +153,16 @@ func (l *Log[C]) read(n uint64) (c C, err error) {
 	return c, nil
 }
 
+// damaged says what can be done about a commit that cannot be read.
 func (l *Log[C]) damaged(n uint64, err error) error {
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err // the disk failed, not the content
 	}
-	return sdk.Errorf(sdk.KindFatal, "", "commit %d (%s): %w; restore the file from a backup, %s", n, l.name(n), err, l.codec.Repair())
+	repair := l.codec.Repair()
+	if n < l.checkpoint.Load() {
+		repair = "or move it out of the directory: a later commit stands for it, and only its rows are lost"
+	}
+	return sdk.Errorf(sdk.KindFatal, "", "commit %d (%s): %w; restore the file from a backup, %s", n, l.name(n), err, repair)
 }
 
 func (l *Log[C]) missing(n, newest uint64) error {

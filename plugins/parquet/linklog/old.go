@@ -12,12 +12,11 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// Ends returns the newest checkpoint that was read (0: none), and the newest
-// commit.
-func (l *Log[C]) Ends() (checkpoint, last uint64) {
+// Last is the newest commit that was read.
+func (l *Log[C]) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.checkpoint, l.last
+	return l.last
 }
 
 // Numbers lists the commits that were read, ascending. Without list it is
@@ -48,9 +47,9 @@ func (l *Log[C]) Numbers(list bool, after uint64) ([]uint64, error) {
 	return out, nil
 }
 
-// CheckpointInside is the newest checkpoint that was read, for a caller inside
-// of Current, Append, Renew or Settle.
-func (l *Log[C]) CheckpointInside() uint64 { return l.checkpoint }
+// Checkpoint is the newest checkpoint that was read; 0: none. It may be called
+// at any time.
+func (l *Log[C]) Checkpoint() uint64 { return l.checkpoint.Load() }
 
 // ReadCommit reads commit n, which may be older than the newest checkpoint. To
 // be called inside of Current, Append, Renew or Settle. fs.ErrNotExist: it was
@@ -66,7 +65,7 @@ func (l *Log[C]) OpenCommit(n uint64) (disk.Reader, error) {
 	}
 	if _, err := l.codec.Read(r, r.Size()); err != nil {
 		r.Close()
-		return nil, l.damaged(n, err)
+		return nil, l.Damaged(n, err)
 	}
 	return r, nil
 }
@@ -83,8 +82,8 @@ func (l *Log[C]) Remove(ctx context.Context, below uint64) error {
 	if err := l.usable(ctx); err != nil {
 		return err
 	}
-	if below > l.checkpoint {
-		return fmt.Errorf("remove commits below %d: the newest checkpoint is %d", below, l.checkpoint)
+	if below > l.Checkpoint() {
+		return fmt.Errorf("remove commits below %d: the newest checkpoint is %d", below, l.Checkpoint())
 	}
 	if err := l.relyOn(); err != nil { // the checkpoint may not be durable yet
 		return err

@@ -69,7 +69,7 @@ func (l *Log[C]) apply(c C) error {
 	}
 	l.last++
 	if l.codec.IsCheckpoint(c) {
-		l.previous, l.checkpoint = l.checkpoint, l.last
+		l.previous = l.checkpoint.Swap(l.last)
 	}
 	return nil
 }
