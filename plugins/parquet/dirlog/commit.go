@@ -25,8 +25,8 @@ type Rollback struct {
 	Overlap bool
 }
 
-// Missing returns the parts of i that the log does not hold yet, and never
-// held and pruned, as far as its commits have been read. Both only grow, so
+// Missing returns the parts of i that the log does not hold yet, and that lie
+// above the raw floor, as far as its commits have been read. Both only grow, so
 // that what is not missing stays so; what is missing may be committed by
 // another writer meanwhile, which Commit finds out.
 func (l *Log) Missing(s sdk.Stream, i coverage.Interval) []coverage.Interval {
@@ -38,18 +38,11 @@ func (l *Log) Missing(s sdk.Stream, i coverage.Interval) []coverage.Interval {
 	return l.st.peek(s).missing(i)
 }
 
-// missing leaves out what was pruned: it would come back.
-func (p *stream) missing(i coverage.Interval) (out []coverage.Interval) {
-	var pruned coverage.Set
-	for _, v := range p.set.Voids() {
-		if v.Reason == coverage.Pruned {
-			pruned.AddHeld(v.Interval)
-		}
-	}
-	for _, m := range p.set.Missing(i) {
-		out = append(out, pruned.Missing(m)...)
-	}
-	return out
+// missing leaves out what lies below the raw floor: what was pruned would come
+// back.
+func (p *stream) missing(i coverage.Interval) []coverage.Interval {
+	i.From = max(i.From, p.rawFloor())
+	return p.set.Missing(i)
 }
 
 // covered is the coverage of one stream as far as commits have been read.

@@ -106,8 +106,9 @@ func (l *Log) recordFooter(records []sdk.CoverageRecord) (*footer.Footer, error)
 		if !r.Epoch.IsZero() {
 			f.Epochs = append(f.Epochs, footer.Epoch{Stream: r.Stream, Epoch: r.Epoch})
 		}
-		set := l.st.peek(r.Stream).set.Clone()
+		set, floor := l.st.peek(r.Stream).set.Clone(), l.st.peek(r.Stream).rawFloor()
 		for _, h := range r.Held {
+			h.From = max(h.From, floor)
 			for _, i := range set.Missing(h) {
 				f.Spans = append(f.Spans, footer.Span{Stream: r.Stream, Interval: i})
 				set.AddHeld(i)
