@@ -22,12 +22,6 @@ type checkedFile struct {
 	missing int
 }
 
-type checkedPipeline struct {
-	*config.Pipeline
-	source *checkedPlugin
-	sinks  []*checkedPlugin
-}
-
 // checkedPlugin is a plugin that was asked about its settings.
 type checkedPlugin struct {
 	// name is the file's name without its prefix, which is what the block says.
@@ -44,6 +38,11 @@ var errInterrupted = errors.New("stopped by a signal")
 // checkFile reads a file and asks its plugins. The error is only about reading
 // and the plugin directory; what is wrong with the file is in its diagnostics.
 func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
+	return a.checkParts(ctx, name, everyPart)
+}
+
+// checkParts is checkFile for a command that needs only some of the plugins.
+func (a *app) checkParts(ctx context.Context, name string, asked parts) (*checkedFile, error) {
 	src, err := readPipelineFile(a, name)
 	if err != nil {
 		return nil, err
@@ -57,8 +56,9 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	onKill(l.kill)
 	defer l.close()
 	for _, p := range c.Pipelines {
-		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p))
+		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p, asked))
 	}
+	f.checkRaws()
 	if ctx.Err() != nil { // the plugins did not fail, they were not waited for
 		return nil, errInterrupted
 	}
@@ -66,24 +66,35 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	return f, nil
 }
 
-func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeline) *checkedPipeline {
+func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeline, asked parts) *checkedPipeline {
 	out := &checkedPipeline{Pipeline: p}
-	var source *sdk.Capabilities
-	if s := p.Source; s != nil && s.Plugin != "" {
+	if s := p.Source; s != nil && s.Plugin != "" && asked(p, nil) {
 		out.source = f.plugin(ctx, l, sdk.KindSource, s.Plugin, s.Settings, s.Problem)
-		source = out.source.capabilities()
 	}
 	sinks := make([]*sdk.Capabilities, len(p.Sinks))
 	for i, s := range p.Sinks {
-		var k *checkedPlugin
-		if s.Plugin != "" {
-			k = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
+		k := checkedSink{Sink: s}
+		if s.Plugin != "" && asked(p, s) {
+			k.plugin = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
 		}
 		out.sinks = append(out.sinks, k)
-		sinks[i] = k.capabilities()
+		sinks[i] = k.plugin.capabilities()
 	}
-	f.diags = append(f.diags, config.CheckRoles(p, source, sinks)...)
+	f.diags = append(f.diags, config.CheckRoles(p, out.source.capabilities(), sinks)...)
 	return out
+}
+
+// checkRaws compares what the pipelines gate on.
+func (f *checkedFile) checkRaws() {
+	gates := make([]*sdk.Capabilities, len(f.pipelines))
+	for i, p := range f.pipelines {
+		for _, s := range p.sinks {
+			if s.Sink == p.Gate() {
+				gates[i] = s.plugin.capabilities()
+			}
+		}
+	}
+	f.diags = append(f.diags, config.CheckRaws(f.config.Pipelines, gates)...)
 }
 
 // problemFunc makes a diagnostic about the block that names a plugin.

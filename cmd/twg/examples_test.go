@@ -27,7 +27,7 @@ func buildPlugins(t *testing.T) string {
 // twg runs the command line and returns what it wrote.
 func twg(args ...string) (code int, stdout, stderr string) {
 	var out, err strings.Builder
-	code = Main(args, strings.NewReader(""), &out, &err, newLauncher)
+	code = Main(args, strings.NewReader(""), &out, &err, newLauncher, nil)
 	return code, out.String(), err.String()
 }
 

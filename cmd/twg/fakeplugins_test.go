@@ -24,6 +24,8 @@ func (fakeLauncher) plugin(name string) (sdk.Plugin, error) {
 		return &numbers{}, nil
 	case "memory":
 		return &memory{}, nil
+	case "vault":
+		return &vault{}, nil
 	case "broken":
 		return nil, fmt.Errorf("plugins/twg-plugin-broken is no plugin")
 	}

@@ -49,7 +49,7 @@ func (r *run) summary() summary {
 
 func (r *run) targets(p *pipelineRun) []string {
 	out := []string{}
-	for _, t := range p.sinks[0].caps.Targets {
+	for _, t := range p.gate().plugin.caps.Targets {
 		out = append(out, r.secrets.Hide(t))
 	}
 	return out
