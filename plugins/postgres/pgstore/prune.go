@@ -77,6 +77,9 @@ type piece struct {
 
 func (p *pruner) piece(ctx context.Context, conn *pgx.Conn, floor int64) (c piece, err error) {
 	err = inTx(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, rawread.ByKey, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
 		if c, err = p.next(ctx, tx, floor); err != nil || c.floor <= floor || p.dryRun {
 			return err
 		}

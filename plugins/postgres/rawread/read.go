@@ -15,6 +15,10 @@ import (
 // frame is cut, and handed on, as soon as it is full.
 const page = 8192
 
+// ByKey makes the transaction's queries walk along the key, however little the
+// server knows of the table: sorting would read a whole window for each page.
+const ByKey = "set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off"
+
 // Reader reads one stream's rows through one connection, in the transaction
 // that is open there. It is not safe for concurrent use, and reuses its memory
 // for every batch.

@@ -67,6 +67,9 @@ func (o *opened) replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) er
 		if err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, rawread.ByKey, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
 		r := rawread.New(o.conn.PgConn(), o.table.SQL(), w.Stream, sdk.DefaultLimits)
 		for _, h := range held {
 			err := r.Read(ctx, h, func(b *sdk.Batch) error {
