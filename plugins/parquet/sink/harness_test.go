@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -187,7 +188,7 @@ func acquire(t testing.TB, s *Sink, owner string, st ...sdk.Stream) sdk.Epoch {
 	return a[0].Epoch
 }
 
-// rows reads all visible files.
+// rows reads all files that a reader of *.parquet sees.
 func rows(t testing.TB, d disk.Dir) []rawfile.Row {
 	t.Helper()
 	names, err := d.List()
@@ -197,7 +198,7 @@ func rows(t testing.TB, d disk.Dir) []rawfile.Row {
 	slices.Sort(names)
 	var out []rawfile.Row
 	for _, name := range names {
-		if name[0] == '.' {
+		if !strings.HasSuffix(name, ".parquet") {
 			continue
 		}
 		out = append(out, readFile(t, d, name)...)
