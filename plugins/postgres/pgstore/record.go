@@ -61,21 +61,22 @@ func (st *Store) recordRaw(ctx context.Context, tx pgx.Tx, records []sdk.Coverag
 		if sets[id] == nil {
 			sets[id] = &coverage.Set{}
 		}
-		st.queueRecord(b, id, sets[id], r)
+		st.queueRecord(b, found[r.Stream], sets[id], r)
 	}
 	return tx.SendBatch(ctx, b).Close()
 }
 
 // queueRecord adds rows; they are joined by whoever writes the stream next.
-func (st *Store) queueRecord(b *pgx.Batch, id streamID, set *coverage.Set, r sdk.CoverageRecord) {
+func (st *Store) queueRecord(b *pgx.Batch, s stream, set *coverage.Set, r sdk.CoverageRecord) {
 	insert := func(i coverage.Interval, reason string) {
 		// The same interval can have been recorded by a transaction that this
 		// one did not see.
 		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position) values ($1, 'raw', $2, $3, $4)"+
 			" on conflict (stream, lane, reason, from_position) do update set next_position = greatest(coverage.next_position, excluded.next_position)",
-			id, reason, i.From, i.Next)
+			s.id, reason, i.From, i.Next)
 	}
 	for _, h := range r.Held {
+		h.From = max(h.From, s.floor) // what was pruned stays so
 		for _, i := range set.Missing(h) {
 			insert(i, "")
 			set.AddHeld(i)

@@ -189,6 +189,7 @@ func TestPruneOfPositionsWithoutRows(t *testing.T) {
 	s := r.sink()
 	e := r.acquire(s, "one", streamA)[0]
 	r.open(s).deliver(markers(t, e, 0, 50), span(t, e, 50, 60), markers(t, e, 60, 70))
+	r.fatal(s.Record(t.Context(), sdk.LaneRaw, []sdk.CoverageRecord{{Stream: streamB, Epoch: r.acquire(s, "one", streamB)[0], Void: []coverage.Void{{Interval: within(0, 10), Reason: coverage.Seek}}}}))
 	for _, c := range []struct {
 		below int64
 		want  string
@@ -196,5 +197,14 @@ func TestPruneOfPositionsWithoutRows(t *testing.T) {
 		if got := r.prune(s, false, sdk.Prune{Below: c.below}); got != c.want {
 			t.Errorf("below %d: %s, want %s", c.below, got, c.want)
 		}
+	} // A void below the floor that is delivered after all is not written.
+	got, err := s.Prune(t.Context(), []sdk.Prune{{Stream: streamB, Below: 10}}, false)
+	if err != nil || got[0].RawFloor != 10 {
+		t.Fatal(got, err)
+	}
+	e = r.acquire(s, "two", streamB)[0]
+	r.open(s).deliver(batchOf(t, piece{stream: streamB, epoch: e, next: 15}))
+	if r.rows() != 5 || r.held(s, streamB) != held(10, 15) {
+		t.Errorf("%d rows, held %s", r.rows(), r.held(s, streamB))
 	}
 }
