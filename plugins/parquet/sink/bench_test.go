@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -72,12 +73,19 @@ func BenchmarkReplay(b *testing.B) {
 
 func benchmarkReplay(b *testing.B, s *Sink, rows, window int64) {
 	b.ReportAllocs()
+	runtime.GC()
+	var base, now runtime.MemStats
+	runtime.ReadMemStats(&base)
+	peak := base.HeapInuse
 	cpu := cpuSeconds()
 	for range b.N {
 		n := int64(0)
 		for from := int64(0); from < rows; from += window {
 			_, err := s.Replay(context.Background(), sdk.Window{Stream: streamA, From: from, Next: min(from+window, rows)}, func(x *sdk.Batch) error {
-				n += int64(x.Frame.NumRecords())
+				if n += int64(x.Frame.NumRecords()); n%16 == 0 {
+					runtime.ReadMemStats(&now)
+					peak = max(peak, now.HeapInuse)
+				}
 				return nil
 			})
 			if err != nil {
@@ -88,6 +96,7 @@ func benchmarkReplay(b *testing.B, s *Sink, rows, window int64) {
 			b.Fatalf("%d rows of %d", n, rows)
 		}
 	}
+	b.ReportMetric(float64(peak-base.HeapInuse)/(1<<20), "MiB-peak")
 	n := float64(int64(b.N) * rows)
 	b.ReportMetric((cpuSeconds()-cpu)/n*1e6, "cpu-s/Mrow")
 	b.ReportMetric(n/b.Elapsed().Seconds(), "rows/s")
