@@ -74,13 +74,17 @@ func (r pruneReport) write(w io.Writer) error {
 		verb = "Would delete"
 	}
 	fmt.Fprintf(&b, "%s %s from sink %q.\n\n", verb, groupedCount(r.Rows, "row"), r.Gate)
+	names := namer{}
+	for _, s := range r.Streams {
+		names.add(s.streamName)
+	}
 	t := table(&b, "stream", "begins at", "rows", "kept for")
 	for _, s := range r.Streams {
-		t.row(s.text(), grouped(s.Floor), grouped(s.Rows), s.kept())
+		t.row(names.text(s.streamName), grouped(s.Floor), grouped(s.Rows), s.kept())
 	}
 	t.w.Flush()
 	for _, s := range r.Streams {
-		s.warn(&b, r.DryRun)
+		s.warn(&b, names.text(s.streamName), r.DryRun)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -94,15 +98,15 @@ func (t prunedTally) kept() string {
 }
 
 // warn says what can no longer be rebuilt or retried.
-func (t prunedTally) warn(b *strings.Builder, dryRun bool) {
+func (t prunedTally) warn(b *strings.Builder, name string, dryRun bool) {
 	would := ""
 	if dryRun {
 		would = "would be "
 	}
 	if t.Lost > 0 {
-		fmt.Fprintf(b, "%s: %s %slost to secondary sinks.\n", t.text(), groupedCount(t.Lost, "position"), would)
+		fmt.Fprintf(b, "%s: %s %slost to secondary sinks.\n", name, groupedCount(t.Lost, "position"), would)
 	}
 	if t.Final > 0 {
-		fmt.Fprintf(b, "%s: %s that a secondary sink had refused can no longer be retried.\n", t.text(), groupedCount(t.Final, "position"))
+		fmt.Fprintf(b, "%s: %s that a secondary sink had refused can no longer be retried.\n", name, groupedCount(t.Final, "position"))
 	}
 }

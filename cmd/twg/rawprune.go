@@ -93,7 +93,7 @@ func (c *rawPruneCmd) Run(ctx context.Context, a *app) error {
 	report.Gate = p.gate().Name
 	report.done(done, s)
 	if c.JSON {
-		return writeJSON(a, report)
+		return writeJSON(f.app, report)
 	}
-	return report.write(a.stdout)
+	return report.write(f.app.stdout)
 }

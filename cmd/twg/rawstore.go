@@ -24,8 +24,10 @@ type storeFlags struct {
 type storeFile struct {
 	*checkedFile
 	launcher launcher
-	app      *app
-	timeout  time.Duration
+	// app is the command's, with secrets hidden in what it prints: a topic's
+	// name may be one.
+	app     *app
+	timeout time.Duration
 }
 
 // openStores checks a file and opens the stores of its pipelines by starting
@@ -53,7 +55,9 @@ func (f *storeFlags) openStores(ctx context.Context, a *app, also parts) (*store
 		return nil, &exitError{exitEnvironment, err}
 	}
 	onKill(l.kill)
-	return &storeFile{checkedFile: c, launcher: l, app: a, timeout: f.ConnectTimeout}, nil
+	hiding := *a
+	hiding.stdout = hidingWriter{a.stdout, c.config.Secrets}
+	return &storeFile{checkedFile: c, launcher: l, app: &hiding, timeout: f.ConnectTimeout}, nil
 }
 
 func (f *storeFile) close() { f.launcher.close() }

@@ -119,9 +119,9 @@ func (c *recoverCmd) Run(ctx context.Context, a *app) error {
 	})
 	show.keep()
 	if err != nil {
-		return errors.Join(f.about(p, err), c.write(a, result))
+		return errors.Join(f.about(p, err), c.write(f.app, result))
 	}
-	return errors.Join(c.write(a, result), result.verdict(ctx))
+	return errors.Join(c.write(f.app, result), result.verdict(ctx))
 }
 
 // secondary is the sink that is asked for.

@@ -30,9 +30,9 @@ func (c *statusCmd) Run(ctx context.Context, a *app) error {
 		out.Pipelines = append(out.Pipelines, s)
 	}
 	if c.JSON {
-		return writeJSON(a, out)
+		return writeJSON(f.app, out)
 	}
-	return out.write(a.stdout)
+	return out.write(f.app.stdout)
 }
 
 func (c *statusCmd) pipeline(ctx context.Context, f *storeFile, p *checkedPipeline) (pipelineStatus, error) {
@@ -84,17 +84,6 @@ type streamStatus struct {
 	Lanes []laneStatus `json:"lanes"`
 }
 
-type streamName struct {
-	Cluster     string `json:"cluster"`
-	Topic       string `json:"topic"`
-	Incarnation string `json:"incarnation"`
-	Partition   int32  `json:"partition"`
-}
-
-func nameOf(s sdk.Stream) streamName {
-	return streamName{s.Cluster, s.Topic, s.Incarnation, s.Partition}
-}
-
 type rawStatus struct {
 	// FirstHole is the frontier: everything below it is held or void.
 	FirstHole int64 `json:"first_hole"`
@@ -133,7 +122,6 @@ type windowStatus struct {
 	// LeaseSeconds is what is left of the lease by the store's clock; nil: it
 	// has none.
 	LeaseSeconds *float64 `json:"lease_seconds,omitempty"`
-	stream       sdk.Stream
 }
 
 // backlog is what recovery still has to do (V4).
@@ -196,7 +184,7 @@ func (p *pipelineStatus) addLane(l laneStanding) {
 func newWindowStatus(sink string, w sdk.RecoveryWindow) windowStatus {
 	out := windowStatus{
 		ID: w.ID, Sink: sink, streamName: nameOf(w.Stream), From: w.From, Next: w.Next, State: w.State.String(),
-		RetrySetAside: w.RetrySetAside, Holder: w.Holder, Fence: w.Fence, LeaseVersion: w.LeaseVersion, stream: w.Stream,
+		RetrySetAside: w.RetrySetAside, Holder: w.Holder, Fence: w.Fence, LeaseVersion: w.LeaseVersion,
 	}
 	if w.State == sdk.WindowClaimed && w.Lease != sdk.NoClock {
 		left := max(w.Lease, 0).Seconds()

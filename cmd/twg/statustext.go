@@ -35,10 +35,14 @@ func (p pipelineStatus) write(b *strings.Builder) {
 		b.WriteString("  no stream\n")
 		return
 	}
-	p.writeStreams(b)
+	names := namer{}
+	for _, s := range p.Streams {
+		names.add(s.streamName)
+	}
+	p.writeStreams(b, names)
 	if len(p.Windows) > 0 {
 		b.WriteByte('\n')
-		p.writeWindows(b)
+		p.writeWindows(b, names)
 	}
 	if len(p.Streams[0].Lanes) > 0 {
 		b.WriteByte('\n')
@@ -46,11 +50,11 @@ func (p pipelineStatus) write(b *strings.Builder) {
 	}
 }
 
-func (p pipelineStatus) writeStreams(b *strings.Builder) {
+func (p pipelineStatus) writeStreams(b *strings.Builder, names namer) {
 	t := table(b, "stream", "sink", "first hole", "floor", "held", "holes", "missing", "set aside", "lost")
 	for _, s := range p.Streams {
 		r := s.Raw
-		t.row(s.text(), p.Gate, grouped(r.FirstHole), grouped(r.Floor), grouped(r.Held), strconv.Itoa(r.Holes), grouped(r.Missing), "-", "-")
+		t.row(names.text(s.streamName), p.Gate, grouped(r.FirstHole), grouped(r.Floor), grouped(r.Held), strconv.Itoa(r.Holes), grouped(r.Missing), "-", "-")
 		for _, l := range s.Lanes {
 			t.row("", l.Sink, grouped(l.FirstHole), grouped(l.LiveFloor), grouped(l.Held), strconv.Itoa(l.Holes), grouped(l.Missing), grouped(l.SetAside), grouped(l.Lost))
 		}
@@ -58,18 +62,14 @@ func (p pipelineStatus) writeStreams(b *strings.Builder) {
 	t.w.Flush()
 }
 
-func (n streamName) text() string {
-	return sdk.Stream{Topic: n.Topic, Incarnation: n.Incarnation, Partition: n.Partition}.String()
-}
-
-func (p pipelineStatus) writeWindows(b *strings.Builder) {
+func (p pipelineStatus) writeWindows(b *strings.Builder, names namer) {
 	t := table(b, "window", "sink", "stream", "from", "next", "state", "fence", "lease", "holder")
 	for _, w := range p.Windows {
 		state := w.State
 		if w.RetrySetAside {
 			state += ", with rejected"
 		}
-		t.row(strconv.FormatUint(w.ID, 10), w.Sink, w.text(), grouped(w.From), grouped(w.Next), state, strconv.FormatUint(w.Fence, 10), w.lease(), orDash(w.Holder))
+		t.row(strconv.FormatUint(w.ID, 10), w.Sink, names.text(w.streamName), grouped(w.From), grouped(w.Next), state, strconv.FormatUint(w.Fence, 10), w.lease(), orDash(w.Holder))
 	}
 	t.w.Flush()
 }
