@@ -76,6 +76,9 @@ func (s *starter) readCoverage(ctx context.Context) error {
 	for _, c := range got {
 		if i, ok := index[c.Stream]; ok && c.Set != nil {
 			s.covs[i] = c.Set
+			hole := c.Set.FirstHole()
+			st := s.sts[i]
+			s.p.box.post(func() { s.holes[st] = hole })
 		}
 	}
 	return nil

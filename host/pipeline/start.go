@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/host/offsetstore"
@@ -27,16 +28,17 @@ type starter struct {
 	proving bool
 	proofs  []ackgate.Committable
 	gaps    []*sdk.Gap
-	fences  int
+	fences  []time.Time
 
 	epochs map[*stream]sdk.Epoch // what was acquired
 	covs   []*coverage.Set
+	holes  map[*stream]int64 // where the coverage was found to end
 	plan   []offsetstore.Decision
 }
 
 // start starts streams of one assignment together.
 func (p *Pipeline) start(src *source, sts []*stream, prove bool) {
-	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[*stream]sdk.Epoch{}}
+	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[*stream]sdk.Epoch{}, holes: map[*stream]int64{}}
 	for _, st := range sts {
 		st.starter = s
 	}
@@ -86,8 +88,8 @@ func (s *starter) refresh(ctx context.Context) bool {
 		s.as, s.own, s.gaps, s.proofs = nil, nil, nil, nil
 		for _, st := range s.sts {
 			s.as, s.own, s.gaps = append(s.as, st.assignment), append(s.own, st.ownCommit()), append(s.gaps, st.gap)
-			if s.proving && st.hasProof {
-				s.proofs = append(s.proofs, st.proof.ForRun(s.p.newRun()))
+			if c, ok := s.proof(st); ok {
+				s.proofs = append(s.proofs, c)
 			}
 		}
 		close(reply)
@@ -97,6 +99,25 @@ func (s *starter) refresh(ctx context.Context) bool {
 		return len(s.sts) > 0
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// proof is, on the loop, what may be committed to show that the source still
+// owns st: what was committed before or, before the first run, where the sink's
+// coverage was found to end.
+func (s *starter) proof(st *stream) (ackgate.Committable, bool) {
+	switch hole := s.holes[st]; {
+	case !s.proving:
+		return ackgate.Committable{}, false
+	case st.hasProof:
+		return st.proof.ForRun(s.p.newRun()), true
+	case hole == 0 || s.p.storeManaged():
+		return ackgate.Committable{}, false
+	default:
+		run := s.p.newRun()
+		c, err := s.p.gate.Start(run, st.key, hole, st.committed(), s.p.granularity(st.key))
+		s.p.gate.Forget(run)
+		return c, err == nil
 	}
 }
 
@@ -248,8 +269,8 @@ func (s *starter) fencedAtStart(err error) error {
 	}
 	s.proving = true
 	clear(s.epochs)
-	if s.fences++; s.fences >= maxFences {
-		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times: two hosts believe that they own %s; stop one of them: %v", s.fences, s.as[0].Stream, err)
+	if s.fences = recentFences(s.fences); len(s.fences) >= maxFences {
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times within a minute: two hosts believe that they own %s; stop one of them: %v", len(s.fences), s.as[0].Stream, err)
 	}
 	return sdk.Errorf(sdk.KindRetryable, "record what the start skips", "%v", err)
 }

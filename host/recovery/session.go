@@ -16,6 +16,9 @@ type session struct {
 	id  uint64
 	w   sdk.Writer
 	seq uint64
+	// life ends when the session fails: a Write that waits for room returns.
+	life context.Context
+	end  context.CancelFunc
 
 	mu      sync.Mutex
 	open    map[uint64]*sent
@@ -36,10 +39,12 @@ type sent struct {
 func (r *Worker) openSession(ctx context.Context) (*session, error) {
 	r.lastSession++
 	s := &session{id: r.lastSession, open: map[uint64]*sent{}, changed: make(chan struct{}, 1)}
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	w, err := r.cfg.Sink.Open(ctx, sdk.Session{
 		ID: s.id, Pipeline: r.cfg.Pipeline, Owner: r.cfg.Owner, Limits: r.cfg.Limits, Report: s.receipt, Fail: s.fail,
 	})
 	if err != nil {
+		s.end()
 		return nil, fmt.Errorf("open secondary %s: %w", r.cfg.Lane, err)
 	}
 	s.w = w
@@ -62,6 +67,7 @@ func (s *session) fail(err error) {
 func (s *session) failLocked(err error) {
 	if s.err == nil {
 		s.err = err
+		s.end()
 	}
 	s.signal()
 }
@@ -123,6 +129,9 @@ func (s *session) send(ctx context.Context, b *sent) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	return s.w.Write(ctx, b.batch)
 }
 
@@ -179,6 +188,7 @@ func (s *session) close(ctx context.Context) {
 	if s.unanswered() > 0 {
 		cancel()
 	}
+	s.end()
 	_ = s.w.Close(ctx) // what it had to say was in its receipts
 }
 

@@ -253,8 +253,22 @@ func (r *Worker) claim(ctx context.Context) (*sdk.RecoveryWindow, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.watch(windows)
+	for id, seen := range r.watched {
+		if time.Since(seen.since) < r.cfg.LeaseTTL {
+			continue
+		}
+		c.ID, c.LeaseVersion = id, seen.version
+		if got, err := r.cfg.Store.ClaimWindow(ctx, c); err != nil || got != nil {
+			return got, err
+		}
+	}
+	return nil, nil
+}
+
+// watch notes since when each lease has not changed.
+func (r *Worker) watch(windows []sdk.RecoveryWindow) {
 	seen := map[uint64]watched{}
-	defer func() { r.watched = seen }()
 	for _, w := range windows {
 		if w.State != sdk.WindowClaimed || w.Lease != sdk.NoClock {
 			continue
@@ -264,15 +278,8 @@ func (r *Worker) claim(ctx context.Context) (*sdk.RecoveryWindow, error) {
 			was = watched{w.LeaseVersion, time.Now()}
 		}
 		seen[w.ID] = was
-		if time.Since(was.since) < r.cfg.LeaseTTL {
-			continue
-		}
-		c.ID, c.LeaseVersion = w.ID, w.LeaseVersion
-		if got, err := r.cfg.Store.ClaimWindow(ctx, c); err != nil || got != nil {
-			return got, err
-		}
 	}
-	return nil, nil
+	r.watched = seen
 }
 
 func (r *Worker) session(ctx context.Context) (*session, error) {
