@@ -31,6 +31,11 @@ type files struct {
 	last    uint64 // commits up to here were read
 	commits map[uint64]commitInfo
 	pieces  map[sdk.Stream][]Piece
+	sound   map[uint64]bool // commits whose pages were held against their checksum
+}
+
+func newFiles() *files {
+	return &files{commits: map[uint64]commitInfo{}, pieces: map[sdk.Stream][]Piece{}, sound: map[uint64]bool{}}
 }
 
 // commitInfo is what a commit holds. A checkpoint holds nothing of its own.
@@ -97,6 +102,7 @@ func (f *files) numbers() []uint64 { return slices.Sorted(maps.Keys(f.commits)) 
 func (f *files) forget(below uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	maps.DeleteFunc(f.sound, func(n uint64, _ bool) bool { return n < below })
 	maps.DeleteFunc(f.commits, func(n uint64, _ commitInfo) bool { return n < below })
 	for s, ps := range f.pieces {
 		f.pieces[s] = slices.DeleteFunc(ps, func(p Piece) bool { return p.Commit < below })
@@ -123,11 +129,35 @@ func (f *files) within(s sdk.Stream, held []coverage.Interval) (out []Piece) {
 	return out
 }
 
-// File opens a commit's file, whose footer is checked again. fs.ErrNotExist:
-// it was removed.
+// File opens a commit's file. When a process opens it first it is read through
+// and held against its checksum: what is damaged must not get to a decoder, to
+// which a page of 2 GiB is a page. fs.ErrNotExist: it was removed.
 func (l *Log) File(n uint64) (disk.Reader, error) {
 	r, err := l.log.OpenCommit(n)
-	return r, linklog.OpError("open commit in "+l.Path(), err)
+	if err == nil && !l.files.isSound(n) {
+		if err = footer.CheckBody(r, r.Size()); err != nil {
+			r.Close()
+			err = l.Damaged(n, err)
+		} else {
+			l.files.setSound(n)
+		}
+	}
+	if err != nil {
+		return nil, linklog.OpError("open commit in "+l.Path(), err)
+	}
+	return r, nil
+}
+
+func (f *files) isSound(n uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sound[n]
+}
+
+func (f *files) setSound(n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sound[n] = true
 }
 
 // Damaged says which commit an error of its content is about, and what can be

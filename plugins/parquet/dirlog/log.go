@@ -9,14 +9,13 @@ import (
 	"github.com/twg-io/twg/plugins/parquet/footer"
 	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/plugins/parquet/rawfile"
-	"github.com/twg-io/twg/sdk"
 )
 
 // Log is a directory that is a log. Methods may be called from any goroutine.
 type Log struct {
 	log *linklog.Log[*footer.Footer]
 	*known
-	files files
+	files *files
 }
 
 // known is what the commits that were read add up to. state is held only for
@@ -45,7 +44,7 @@ func Open(ctx context.Context, dir disk.Dir) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{log: l, known: k, files: files{commits: map[uint64]commitInfo{}, pieces: map[sdk.Stream][]Piece{}}}, nil
+	return &Log{log: l, known: k, files: newFiles()}, nil
 }
 
 // Path is the directory's name, for people.

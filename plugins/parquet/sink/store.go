@@ -3,7 +3,6 @@ package sink
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/twg-io/twg/plugins/parquet/dirlog"
@@ -122,9 +121,13 @@ func (s *Sink) Streams(ctx context.Context) ([]sdk.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	seen := map[sdk.Stream]bool{}
+	for _, known := range out {
+		seen[known] = true
+	}
 	more, err := st.Streams(ctx)
 	for _, m := range more {
-		if !slices.Contains(out, m) {
+		if !seen[m] {
 			out = append(out, m)
 		}
 	}
