@@ -11,6 +11,7 @@ import (
 
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // session is one life of the sink's stream.
@@ -216,6 +217,12 @@ func (l *Lane) pop(ses *session) *sdk.Batch {
 	ses.seq++
 	ses.sent[ses.seq] = p
 	p.asked = slices.Clone(p.open)
+	if coverAtSend {
+		for _, s := range p.batch.Spans {
+			l.stream(s.Stream).settle(coverage.Interval{From: s.From, Next: s.Next}, nil)
+		}
+		wake(l.wakeRecorder)
+	}
 	if ses.pending == 0 {
 		ses.oldest = time.Now()
 	}

@@ -56,7 +56,7 @@ func (k *Known) Unrecoverable(o Options) []coverage.Interval {
 }
 
 func (k *Known) below(o Options) coverage.Interval {
-	in := coverage.Interval{Next: k.Floors.Live}
+	in := coverage.Interval{Next: planBelow(k.Floors)}
 	if !o.Within.Empty() {
 		in.From, in.Next = max(in.From, o.Within.From), min(in.Next, o.Within.Next)
 	}
