@@ -11,6 +11,9 @@ MUTANT ?=
 BROKER ?=
 SINK   ?=
 HOSTS  ?=
+SLEEPERS ?=
+POSITIONS ?=
+WHAT   ?= fast
 export ROWS RUNS ONLY PROFILE
 
 .PHONY: build run test faults bench model generate fmt clean
@@ -33,20 +36,24 @@ test:
 # MUTANT=commit-on-send, no-fsync or skip-coverage must be caught. BROKER=kafka:
 # over a real one, which is restarted too. SINK=postgres: into a real database,
 # likewise; MUTANT= commit-on-send, commit-on-write or no-epoch. HOSTS=2: two side by side.
+# POSITIONS=store: named partitions, whose position the sink keeps; HOSTS=2: with rivals.
+# SLEEPERS=: after how many kills a host sleeps and wakes when another has taken over.
 faults:
 	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT)) \
-	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS))
+	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS)) \
+	  $(if $(POSITIONS),-positions $(POSITIONS)) $(if $(SLEEPERS),-sleepers $(SLEEPERS))
 
 # Speed against a one-process yardstick; ROWS=, RUNS= and ONLY= shorten it.
 bench:
 	@$(GO) run ./bench
 
-# Every order of events that two hosts and a few faults allow: docs/model.
+# Every order of events that two hosts and a few faults allow: docs/model. WHAT=
+# names other lines: all, recovery/fast, core/pq-2full.
 model:
 	@command -v spin >/dev/null && command -v gcc >/dev/null || { \
 	  root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo "$$@"; fi; }; \
 	  root apt-get update -qq && root apt-get install -y -qq --no-install-recommends spin gcc libc6-dev; }
-	@docs/model/core/run.sh fast
+	@docs/model/run.sh $(WHAT)
 
 generate:
 	$(GO) generate ./internal/twgpb
@@ -56,4 +63,4 @@ fmt:
 	@for f in examples/hcl/*.hcl; do $(GO) run ./cmd/twg fmt $$f || exit 1; done
 
 clean:
-	rm -rf bin out bench/out test/.cache docs/model/core/build
+	rm -rf bin out bench/out test/.cache docs/model/build

@@ -79,10 +79,20 @@ const (
 )
 
 // Capabilities are what a plugin can do *with the settings it was given*. The
-// first two fields are a source's, the others a sink's.
+// first four fields are a source's, the others a sink's.
 type Capabilities struct {
 	Position PositionRegime
 	Origin   Origin
+	// Topics are the topics that the settings name. Empty: they name none, or
+	// only a pattern, and what will be read is known later.
+	Topics []string
+	// Shares are what is shared out among all who name the same, such as a topic
+	// within a consumer group: each gets a part. For people, and to be compared.
+	Shares []string
+	// Renames: a Start may give a stream another name (Start.KnownAs). Without
+	// it a stream that has got an incarnation, or whose log was cut and filled
+	// anew, cannot go on.
+	Renames bool
 
 	// Durable: a receipt means stable storage, surviving loss of power.
 	Durable bool

@@ -1,6 +1,9 @@
 package sdk
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Sink writes batches durably. One process serves one configured sink; Open
 // begins a session. Optional abilities (OffsetStore, Replayer) are further
@@ -57,6 +60,10 @@ type Limits struct {
 	FrameBytes   int
 	// MaxRecordBytes bounds key + value + headers of one record.
 	MaxRecordBytes int
+	// ConnectWithin is how long to try to reach the plugin's server before Open
+	// (of a source: Events.Fail) says why it was not reached. Zero: as long as
+	// the plugin's own settings say, which may say less anyway.
+	ConnectWithin time.Duration
 }
 
 // DefaultLimits is what the host uses unless it is told otherwise.

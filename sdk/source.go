@@ -81,14 +81,29 @@ type Resolved struct {
 	Position int64
 }
 
-// Start is the host's decision where a stream's run begins. Cursor is given
-// instead of a position to a store-managed source that has one.
+// Start is the host's decision where a stream's run begins.
 type Start struct {
-	Stream   Stream
-	Run      uint64
-	Epoch    Epoch
+	// Stream is what was assigned. KnownAs, if it is not empty, is the name under
+	// which the host's store knows the stream, which differs in the incarnation:
+	// everything that is said about this run carries it, rows and marks too. It
+	// is given to sources with the capability Renames only.
+	Stream  Stream
+	KnownAs Stream
+	Run     uint64
+	Epoch   Epoch
+	// Position is where the first span begins.
 	Position int64
-	Cursor   []byte
+	// Cursor is the newest one at or below Position that the store has, if any.
+	// No seek lies between them.
+	Cursor []byte
+}
+
+// Name is the name that the run's spans carry.
+func (s Start) Name() Stream {
+	if s.KnownAs != (Stream{}) {
+		return s.KnownAs
+	}
+	return s.Stream
 }
 
 // Mark is a position to be committed: everything below Next is durable. Run
@@ -109,6 +124,10 @@ type Assignment struct {
 	// CommittedIncarnation is the incarnation that was stored with it; empty:
 	// unknown.
 	CommittedIncarnation string
+	// Marked: the committed position was stored by a Commit of a source like
+	// this one, not by hand or by another program. It need not be set where
+	// CommittedIncarnation says it.
+	Marked bool
 	// Initial is where to begin when nobody has a position.
 	Initial     StartAt
 	TimestampMS int64
@@ -137,11 +156,36 @@ type Events interface {
 	Gap(Gap)
 	// Lag tells where streams end.
 	Lag([]Lag)
+	// Topics tells what became of the topics that the settings name: all of
+	// them, before their first Assigned and whenever something has changed. A
+	// source whose settings name none need not call it.
+	Topics([]Topic)
 	// Ended says that finite runs have delivered everything.
 	Ended(runs []uint64)
 	// Fail ends the source: the host opens a new one.
 	Fail(error)
 }
+
+// Topic is what the source's server says about a topic that is to be read.
+type Topic struct {
+	Name     string
+	Presence Presence
+	// Reason says why it cannot be read, for people.
+	Reason string
+}
+
+// Presence says whether a topic can be read.
+type Presence uint8
+
+const (
+	// TopicThere: it can.
+	TopicThere Presence = iota + 1
+	// TopicPending: not now, but soon without anybody's doing.
+	TopicPending
+	// TopicAbsent: not until somebody creates it, allows it to be read, or
+	// corrects the settings.
+	TopicAbsent
+)
 
 // Gap is a position that cannot be read.
 type Gap struct {

@@ -21,7 +21,8 @@ type OffsetStore interface {
 	// below the contiguous frontier of the gating lane.
 	Cursors(ctx context.Context, streams []Stream) ([]Cursor, error)
 	// Record adds intervals under the streams' epochs, all or none. A stale
-	// epoch is an error of kind fenced.
+	// epoch is an error of kind fenced, also where there is nothing to add: a
+	// host asks in this way whether it is still the owner.
 	Record(ctx context.Context, lane string, records []CoverageRecord) error
 }
 

@@ -71,7 +71,7 @@ step "make faults over a real Kafka, two hosts in one group"
 make faults KILLS=10 SEED="${SEED:-7}" BROKER=kafka HOSTS=2
 
 step "make faults over a real Kafka into a real PostgreSQL"
-make faults KILLS=6 SEED="${SEED:-7}" BROKER=kafka SINK=postgres
+make faults KILLS=5 SEED="${SEED:-7}" BROKER=kafka SINK=postgres SLEEPERS=4
 
 step "make faults must find builds with a flaw"
 make faults MUTANT=all SEED="${SEED:-7}"

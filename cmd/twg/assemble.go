@@ -18,6 +18,7 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 	if err != nil {
 		return nil, err
 	}
+	cfg.Limits.ConnectWithin = r.ConnectTimeout
 	cfg.Logger, cfg.UntilCaughtUp = r.log, r.UntilCaughtUp
 	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start}, nil
 }
@@ -77,12 +78,16 @@ func pipelineConfig(p *checkedPipeline) pipeline.Config {
 		onGap = pipeline.GapContinue
 	}
 	r := p.Recovery
+	onDivergence := pipeline.DivergenceFail
+	if p.OnDivergence == config.OnDivergenceNewIncarnation {
+		onDivergence = pipeline.DivergenceNewIncarnation
+	}
 	return pipeline.Config{
 		Name: p.Name, Owner: owner(), Role: pipelineRole(p.Role),
 		SinkCaps:    p.gate().plugin.caps,
 		Granularity: p.Granularity, TopicGranularity: p.Topics,
 		MemoryBudget: p.MemoryBudget, MaxAckDelay: p.MaxAckDelay, ShutdownTimeout: p.ShutdownTimeout,
-		Limits: limits, OnGap: onGap,
+		Limits: limits, OnGap: onGap, OnDivergence: onDivergence,
 		Recovery: pipeline.Recovery{
 			WindowRows: r.WindowRows, WindowDuration: r.WindowDuration, LeaseTTL: r.LeaseTTL, Budget: r.Budget, Interval: r.Interval,
 		},

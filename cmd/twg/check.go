@@ -55,10 +55,14 @@ func (a *app) checkParts(ctx context.Context, name string, asked parts) (*checke
 	}
 	onKill(l.kill)
 	defer l.close()
+	var together []config.Asked
 	for _, p := range c.Pipelines {
-		f.pipelines = append(f.pipelines, f.pipeline(ctx, l, p, asked))
+		checked := f.pipeline(ctx, l, p, asked)
+		f.pipelines = append(f.pipelines, checked)
+		together = append(together, config.Asked{Pipeline: p, Source: checked.source.capabilities(), Gate: checked.gateCapabilities()})
 	}
-	f.checkRaws()
+	f.diags = append(f.diags, config.CheckTogether(together)...)
+	f.diags = append(f.diags, config.CheckRaws(together)...)
 	if ctx.Err() != nil { // the plugins did not fail, they were not waited for
 		return nil, errInterrupted
 	}
@@ -84,17 +88,15 @@ func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeli
 	return out
 }
 
-// checkRaws compares what the pipelines gate on.
-func (f *checkedFile) checkRaws() {
-	gates := make([]*sdk.Capabilities, len(f.pipelines))
-	for i, p := range f.pipelines {
-		for _, s := range p.sinks {
-			if s.Sink == p.Gate() {
-				gates[i] = s.plugin.capabilities()
-			}
+// gateCapabilities are those of the sink that gates; nil: there is none, or it
+// could not be asked.
+func (p *checkedPipeline) gateCapabilities() *sdk.Capabilities {
+	for _, s := range p.sinks {
+		if s.Gates() {
+			return s.plugin.capabilities()
 		}
 	}
-	f.diags = append(f.diags, config.CheckRaws(f.config.Pipelines, gates)...)
+	return nil
 }
 
 // problemFunc makes a diagnostic about the block that names a plugin.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/frame"
@@ -77,6 +78,8 @@ type numbersSettings struct {
 	Token  string `twg:"token,sensitive" doc:"how to log in"`
 	Mode   string `twg:"mode" default:"replayable" validate:"oneof=replayable|once|store" doc:"what the source can do"`
 	Broken string `twg:"broken" doc:"if set, opening fails with this text and the token"`
+	Absent string `twg:"absent" doc:"a topic that is to be read and is not there"`
+	Struck string `twg:"struck" doc:"a file; the process that finds and removes it is killed"`
 }
 
 // numbers is a source of one stream with records 0, 1, 2, ....
@@ -89,6 +92,11 @@ func (n *numbers) Describe() sdk.Description {
 func (n *numbers) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
 	diags := s.Decode(&n.set)
+	if n.set.Struck != "" && os.Remove(n.set.Struck) == nil {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	caps.Topics = []string{numbersStream.Topic, n.set.Absent}
 	switch n.set.Mode {
 	case "once":
 		caps.Origin = sdk.OriginNonReplayable
@@ -105,6 +113,11 @@ func (n *numbers) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
 	life, cancel := context.WithCancel(context.Background())
 	r := &numbersReader{set: n.set, ev: ev, life: life, cancel: cancel}
 	r.wg.Go(func() {
+		topics := []sdk.Topic{{Name: numbersStream.Topic, Presence: sdk.TopicThere}}
+		if n.set.Absent != "" {
+			topics = append(topics, sdk.Topic{Name: n.set.Absent, Presence: sdk.TopicAbsent, Reason: "it does not exist; create it"})
+		}
+		ev.Topics(topics)
 		_ = ev.Assigned(life, []sdk.Assignment{{Stream: numbersStream, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}})
 	})
 	return r, nil

@@ -67,12 +67,28 @@ func (l *programs) ask(ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	l.open = append(l.open, p)
-	l.mu.Unlock()
-	configure := func(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) { return p.Configure(ctx, s) }
+	l.keep(p)
+	configure := func(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) {
+		caps, diags, err := p.Configure(ctx, s)
+		if plugins.Killed(err) {
+			l.opt.Logger.Warn("a plugin was killed while it was asked; asking another process", "plugin", name, "error", err)
+			var again *plugins.Process
+			again, caps, diags, err = plugins.LaunchConfigured(ctx, f, l.opt, s)
+			l.keep(again)
+		}
+		return caps, diags, err
+	}
 	digest := func() (string, error) { return fileSHA256(f.Path) }
 	return &process{Plugin: asked{p.Describe, configure}, File: f.Path, digest: digest}, nil
+}
+
+// keep has close end a process; nil: there is none.
+func (l *programs) keep(p *plugins.Process) {
+	if p != nil {
+		l.mu.Lock()
+		l.open = append(l.open, p)
+		l.mu.Unlock()
+	}
 }
 
 // asked is a process as an sdk.Plugin.

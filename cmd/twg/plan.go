@@ -44,6 +44,7 @@ type pipelinePlan struct {
 	Granularity string            `json:"granularity"`
 	Topics      map[string]string `json:"topics,omitempty"`
 	OnGap       string            `json:"on_gap"`
+	OnDiverge   string            `json:"on_divergence"`
 	MaxAckDelay string            `json:"max_ack_delay"`
 	// Source is nil for a host that never touches it.
 	Source *pluginPlan `json:"source,omitempty"`
@@ -104,7 +105,7 @@ func makePlan(f *checkedFile) (plan, error) {
 func makePipelinePlan(p *checkedPipeline) (pipelinePlan, error) {
 	out := pipelinePlan{
 		Name: p.Name, Role: string(p.Role), Gate: p.gate().Name, Granularity: p.Granularity.String(),
-		OnGap: string(p.OnGap), MaxAckDelay: p.MaxAckDelay.String(),
+		OnGap: string(p.OnGap), OnDiverge: string(p.OnDivergence), MaxAckDelay: p.MaxAckDelay.String(),
 		Memory: planMemory(p), Guarantee: guarantee(p), Costs: costs(p), OptOuts: optOuts(p),
 	}
 	for topic, g := range p.Topics {

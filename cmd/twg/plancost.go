@@ -39,6 +39,7 @@ func gatingCosts(p *checkedPipeline) []cost {
 		{"another host has the same stream", zombie(p)},
 		{"a record is refused", fmt.Sprintf("A record that the sink refuses for good, or of more than %s, halts the pipeline, which names it. Nothing behind it is committed.", bytesText(p.MaxRecordBytes))},
 		{"records are gone before they were read", gone(p)},
+		{"a log was cut and filled anew", cut(p)},
 	}
 }
 
@@ -102,6 +103,13 @@ func gone(p *checkedPipeline) string {
 		return "An alarm names the positions, and reading goes on behind them."
 	}
 	return "The pipeline halts and names the positions."
+}
+
+func cut(p *checkedPipeline) string {
+	if p.OnDivergence == config.OnDivergenceNewIncarnation {
+		return "An alarm names the position, and what stands there now is read as another stream. What was read before stays."
+	}
+	return "The pipeline halts and names the position, if the source can tell."
 }
 
 // optOuts lists what the file gives up on purpose.

@@ -120,7 +120,8 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 	}
 	for _, pr := range r.pipelines {
 		pipelines.Go(func() {
-			if pr.err = pr.pipe.Run(ctx); pr.err != nil {
+			// A topic that is not there keeps nobody else from catching up.
+			if pr.err = pr.pipe.Run(ctx); pr.err != nil && !errors.Is(pr.err, pipeline.ErrTopicsAbsent) {
 				cancel()
 			}
 		})
@@ -138,6 +139,9 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 func (r *run) explain(p *pipelineRun) error {
 	if err := p.startup.reason(); err != nil {
 		return &exitError{exitEnvironment, r.about(p, err)}
+	}
+	if errors.Is(p.err, pipeline.ErrTopicsAbsent) {
+		return &exitError{exitEnvironment, r.about(p, p.err)}
 	}
 	if p.err != nil {
 		return r.about(p, p.err)

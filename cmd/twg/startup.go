@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -47,19 +46,33 @@ func (s *startup) reason() error {
 	return s.err
 }
 
-// watchSink gives up if no session of the sink could be opened in time.
+// lookEvery is how often watchSink looks once the time for the start is over.
+const lookEvery = 100 * time.Millisecond
+
+// watchSink gives up if no session of the sink could be opened in time. One
+// that is still being opened then has its own bound (sdk.Limits), or has
+// reached its target and works: it is waited for.
 func (s *startup) watchSink(ctx context.Context, status func() pipeline.Status) {
 	if s.timeout <= 0 {
 		return
 	}
 	t := time.NewTimer(s.timeout)
 	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-		if st := status(); !st.SinkReached && st.SinkRestarts > 0 {
-			s.failed("sink", errors.New("the warnings above say why"))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
 		}
+		st := status()
+		if st.SinkReached {
+			return
+		}
+		if st.SinkError != nil {
+			s.failed("sink", st.SinkError)
+			return
+		}
+		t.Reset(lookEvery)
 	}
 }
 

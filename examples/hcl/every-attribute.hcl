@@ -16,6 +16,7 @@ pipeline "orders" {
   max_ack_delay    = "10s"
   shutdown_timeout = "30s"
   on_gap           = "fail"
+  on_divergence    = "fail"
   accept_loss      = []
 
   # Payments are few and should be committed one by one.

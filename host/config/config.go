@@ -38,6 +38,18 @@ const (
 	OnGapContinue OnGap = "continue"
 )
 
+// OnDivergence is what happens when a log was cut and filled anew: from the cut
+// on it holds other records than those that were read.
+type OnDivergence string
+
+const (
+	// OnDivergenceFail halts the pipeline, with the position of the cut.
+	OnDivergenceFail OnDivergence = "fail"
+	// OnDivergenceNewIncarnation raises the alarm and reads on from the cut, as
+	// another stream.
+	OnDivergenceNewIncarnation OnDivergence = "new_incarnation"
+)
+
 // Pipeline is one pipeline block.
 type Pipeline struct {
 	Name        string
@@ -55,6 +67,7 @@ type Pipeline struct {
 	// ShutdownTimeout bounds a graceful stop.
 	ShutdownTimeout time.Duration
 	OnGap           OnGap
+	OnDivergence    OnDivergence
 	// AcceptLoss names source plugins whose records may be lost for good.
 	AcceptLoss []string
 	// Recovery is how secondary sinks are rebuilt.
@@ -64,6 +77,7 @@ type Pipeline struct {
 	Sinks  []*Sink
 
 	place
+	topicPlaces map[string]place // of the blocks in Topics
 }
 
 // Recovery is a pipeline's recovery block, or its defaults.

@@ -28,9 +28,11 @@ var fakePlugins = map[string]struct {
 			{Name: "login", Type: `["object",{"user":"string","password":"string","how":"string"},["how"]]`, Sensitive: true, Doc: "who asks"},
 			{Name: "hosts", Type: `["map",["object",{"port":"number"}]]`, Doc: "ports by host"},
 			{Name: "linger", Type: `"number"`, Doc: "milliseconds"},
+			{Name: "group", Type: `"string"`, Doc: "with whom to share"},
 		},
-		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable},
+		caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Renames: true},
 	},
+	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},
 	"resumed":  {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}},
 	"assigned": {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable}},
@@ -56,7 +58,7 @@ var fakePlugins = map[string]struct {
 // check does what the command line does with a file, with fake plugins.
 func check(name, text string, env Env) (*Config, Diagnostics) {
 	c, diags := Load(name, []byte(text), env)
-	var gates []*sdk.Capabilities
+	var asked []Asked
 	for _, p := range c.Pipelines {
 		var source *sdk.Capabilities
 		if p.Source != nil {
@@ -67,14 +69,16 @@ func check(name, text string, env Env) (*Config, Diagnostics) {
 			sinks = append(sinks, ask(s.Plugin, s.Settings, &diags))
 		}
 		diags = append(diags, CheckRoles(p, source, sinks)...)
-		gates = append(gates, nil)
+		a := Asked{Pipeline: p, Source: source}
 		for i, s := range p.Sinks {
 			if s == p.Gate() {
-				gates[len(gates)-1] = sinks[i]
+				a.Gate = sinks[i]
 			}
 		}
+		asked = append(asked, a)
 	}
-	diags = append(diags, CheckRaws(c.Pipelines, gates)...)
+	diags = append(diags, CheckTogether(asked)...)
+	diags = append(diags, CheckRaws(asked)...)
 	diags.Sort()
 	return c, diags
 }
@@ -96,10 +100,17 @@ func ask(name string, s *Settings, diags *Diagnostics) *sdk.Capabilities {
 			{Severity: sdk.SeverityWarning, Path: []string{"linger"}, Summary: "No linger", Detail: "The first address is " + got.Brokers[0] + "."},
 		})...)
 	}
-	if got.Dir != "" {
-		plugin.caps.Targets = []string{"directory " + got.Dir}
+	caps := plugin.caps
+	var target struct{ Dir, Group string }
+	if json.Unmarshal(settings.JSON(), &target) == nil {
+		if target.Dir != "" {
+			caps.Targets = []string{"directory " + target.Dir}
+		}
+		if target.Group != "" {
+			caps.Shares = []string{"group " + target.Group}
+		}
 	}
-	return &plugin.caps
+	return &caps
 }
 
 // goldenEnv holds the secrets that no golden output may contain.

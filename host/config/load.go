@@ -44,27 +44,6 @@ func (d *decoder) problem(r hcl.Range, summary, detail string) {
 	d.diags = append(d.diags, d.doc.errorAt(r, summary, detail))
 }
 
-// syntax takes over the parser's diagnostics. Their details are about form;
-// the parser has no values yet.
-func (d *decoder) syntax(diags hcl.Diagnostics) {
-	seen := map[string]bool{}
-	for _, x := range diags {
-		if len(d.diags) == maxSyntax {
-			break
-		}
-		// A quote that is not closed makes every line after it wrong.
-		if x.Summary == "Invalid multi-line string" && seen[x.Summary] {
-			continue
-		}
-		seen[x.Summary] = true
-		r := hcl.Range{Filename: d.doc.name, Start: hcl.InitialPos, End: hcl.InitialPos}
-		if x.Subject != nil {
-			r = *x.Subject
-		}
-		d.problem(r, x.Summary, x.Detail)
-	}
-}
-
 // file decodes the top level.
 func (d *decoder) file(body *hclsyntax.Body, c *Config) {
 	d.readLocals(body)

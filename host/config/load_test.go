@@ -35,8 +35,8 @@ const parts = `
 
 func TestDefaults(t *testing.T) {
 	p := mustLoad(t, `pipeline "orders" {`+parts).Pipelines[0]
-	got := []any{p.Name, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, len(p.AcceptLoss), p.Source.Plugin, p.Sinks[0].Plugin, p.Sinks[0].Name}
-	want := []any{"orders", RoleBoth, sdk.GranularityBatch, int64(128 << 20), int64(64 << 20), 10 * time.Second, 30 * time.Second, OnGapFail, 0, "queue", "lake", "files"}
+	got := []any{p.Name, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, p.OnDivergence, len(p.AcceptLoss), p.Source.Plugin, p.Sinks[0].Plugin, p.Sinks[0].Name}
+	want := []any{"orders", RoleBoth, sdk.GranularityBatch, int64(128 << 20), int64(64 << 20), 10 * time.Second, 30 * time.Second, OnGapFail, OnDivergenceFail, 0, "queue", "lake", "files"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -59,13 +59,14 @@ pipeline "orders" {
   max_ack_delay    = "250ms"
   shutdown_timeout = "1m30s"
   on_gap           = "continue"
+  on_divergence    = "new_incarnation"
   accept_loss      = ["queue"]
   topic "slow" { granularity = "batch" }
   topic "same" {}
 `+parts)
 	p := c.Pipelines[0]
-	got := []any{c.PluginDir, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, p.AcceptLoss, p.Topics}
-	want := []any{"./bin", RoleIngest, sdk.GranularityRecord, int64(1 << 20), int64(100_000), 250 * time.Millisecond, 90 * time.Second, OnGapContinue, []string{"queue"},
+	got := []any{c.PluginDir, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, p.OnDivergence, p.AcceptLoss, p.Topics}
+	want := []any{"./bin", RoleIngest, sdk.GranularityRecord, int64(1 << 20), int64(100_000), 250 * time.Millisecond, 90 * time.Second, OnGapContinue, OnDivergenceNewIncarnation, []string{"queue"},
 		map[string]sdk.Granularity{"slow": sdk.GranularityBatch, "same": sdk.GranularityBatch}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)

@@ -10,7 +10,7 @@ import (
 )
 
 func (d *decoder) pipeline(b *hclsyntax.Block) *Pipeline {
-	p := &Pipeline{Name: d.labels(b, "name")[0], Topics: map[string]sdk.Granularity{}}
+	p := &Pipeline{Name: d.labels(b, "name")[0], Topics: map[string]sdk.Granularity{}, topicPlaces: map[string]place{}}
 	p.place = place{doc: d.doc, def: b.DefRange()}
 	p.attrs = decodeAttributes(d, b.Body, "in a pipeline block", pipelineAttributes, p, nil)
 	for _, inner := range b.Body.Blocks {
@@ -67,7 +67,7 @@ func (d *decoder) addTopic(p *Pipeline, b *hclsyntax.Block) {
 	for _, inner := range b.Body.Blocks {
 		d.unknownBlock(inner, "in a topic block", nil)
 	}
-	p.Topics[name] = g
+	p.Topics[name], p.topicPlaces[name] = g, place{doc: d.doc, def: b.DefRange()}
 }
 
 func (d *decoder) addRecovery(p *Pipeline, b *hclsyntax.Block) {

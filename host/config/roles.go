@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/twg-io/twg/sdk"
@@ -22,6 +23,10 @@ func CheckRoles(p *Pipeline, source *sdk.Capabilities, sinks []*sdk.Capabilities
 		default:
 			c.secondary(s, sinks[i])
 		}
+	}
+	if p.Source != nil && source != nil {
+		c.divergence(source)
+		c.topics(source)
 	}
 	c.targets(sinks)
 	return c.diags
@@ -86,6 +91,33 @@ const sizeSummary = "max_record_bytes passes what the sink takes"
 
 func (c *roleCheck) tooSmall(caps *sdk.Capabilities) bool {
 	return caps.MaxBatchBytes > 0 && c.p.MaxRecordBytes > caps.MaxBatchBytes
+}
+
+// topics warns of a block about a topic that will not be read. A source that
+// names no topic may find one of that name later.
+func (c *roleCheck) topics(caps *sdk.Capabilities) {
+	for _, name := range slices.Sorted(maps.Keys(c.p.topicPlaces)) {
+		if at := c.p.topicPlaces[name]; len(caps.Topics) > 0 && !slices.Contains(caps.Topics, name) {
+			c.diags = append(c.diags, at.doc.warningAt(at.def, "Block about a topic that is not read",
+				fmt.Sprintf("With these settings the source reads no topic %q, and the block has no effect. %s", name, topicMeant(name, caps.Topics))))
+		}
+	}
+}
+
+// topicMeant does not list the topics: there may be hundreds.
+func topicMeant(name string, topics []string) string {
+	if closest(name, topics) != "" {
+		return didYouMean(name, topics)
+	}
+	return "Take it out, or have the source read the topic."
+}
+
+// divergence refuses to go on with what the source cannot do.
+func (c *roleCheck) divergence(caps *sdk.Capabilities) {
+	if c.p.OnDivergence == OnDivergenceNewIncarnation && !caps.Renames {
+		c.problem(c.p.place, "on_divergence", "The source lacks the capability renames",
+			fmt.Sprintf("To read a log on as another stream after it was cut, the source has to call it by another name, and %q cannot. Take on_divergence away: the pipeline then halts.", c.p.Source.Plugin))
+	}
 }
 
 // origins holds the source against the gate (R3, R4).

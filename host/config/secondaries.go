@@ -49,16 +49,15 @@ func (c *roleCheck) targets(sinks []*sdk.Capabilities) {
 
 // CheckRaws refuses a pipeline that gates on the primary-raw target of another
 // pipeline of the file, if either has secondaries: what they lack is computed
-// from all that the target holds. gates has one entry for each pipeline, nil
-// where its gating sink could not be asked.
-func CheckRaws(pipelines []*Pipeline, gates []*sdk.Capabilities) (diags Diagnostics) {
+// from all that the target holds.
+func CheckRaws(pipelines []Asked) (diags Diagnostics) {
 	for i, p := range pipelines {
-		for j, o := range pipelines[:i] {
+		for _, o := range pipelines[:i] {
 			if len(p.Secondaries())+len(o.Secondaries()) == 0 {
 				continue
 			}
-			if t := sharedTarget(gates[i], gates[j]); t != "" {
-				g := p.Gate()
+			if t := sharedTarget(p.Gate, o.Gate); t != "" {
+				g := p.Pipeline.Gate()
 				diags = append(diags, g.doc.errorAt(g.def, "Two pipelines gate on one target",
 					fmt.Sprintf("Pipelines %q and %q both write to %s, and what their secondary sinks lack is computed from all that it holds. Give sink %q a target of its own.", o.Name, p.Name, t, g.Name)))
 			}

@@ -41,6 +41,9 @@ var pipelineAttributes = []attribute[*Pipeline]{
 	{"on_gap", cty.String, "fail", func(p *Pipeline, v cty.Value) error {
 		return oneOf(&p.OnGap, v, OnGapFail, OnGapContinue)
 	}},
+	{"on_divergence", cty.String, "fail", func(p *Pipeline, v cty.Value) error {
+		return oneOf(&p.OnDivergence, v, OnDivergenceFail, OnDivergenceNewIncarnation)
+	}},
 	{"accept_loss", cty.List(cty.String), "", func(p *Pipeline, v cty.Value) error {
 		for _, e := range v.AsValueSlice() {
 			p.AcceptLoss = append(p.AcceptLoss, e.AsString())

@@ -30,58 +30,79 @@ type Decision struct {
 	CommitFirst bool
 }
 
-// Decide chooses where stream a starts. own is what this host itself has
-// committed since the stream was assigned, which the assignment does not know
-// yet, or sdk.NoPosition. cov is raw's coverage, nil if the gating sink keeps
-// none.
-func Decide(a sdk.Assignment, own int64, cov *coverage.Set) Decision {
-	committed, foreign := a.Committed, false
-	if known := a.CommittedIncarnation; known != "" && a.Stream.Incarnation != "" && known != a.Stream.Incarnation {
-		// The topic was deleted and created again: the offset is another
-		// stream's, and the new one is read from its beginning ("latest" would
-		// lose what came before the metadata refresh).
-		committed, foreign = sdk.NoPosition, true
+// Decide chooses where assigned stream a starts, which the store calls name.
+// own is what this host itself has committed since the stream was assigned,
+// which the assignment does not know yet, or sdk.NoPosition. cov is raw's
+// coverage, nil if the gating sink keeps none.
+func Decide(a sdk.Assignment, name sdk.Stream, own int64, cov *coverage.Set) Decision {
+	c := committed{at: a.Committed, ours: a.Marked || a.CommittedIncarnation != ""}
+	if ofAnother(a, name) {
+		// The topic was deleted and created again, or its log was cut: the
+		// offset is another stream's, and the new one is read from its beginning
+		// ("latest" would lose what came before the metadata refresh).
+		c = committed{at: sdk.NoPosition, foreign: true}
 	}
 	if own >= 0 {
 		if cov == nil { // nobody rewinds: the higher one is the later one
-			own = max(own, committed)
+			own = max(own, c.at)
 		}
-		return decide(a, own, true, false, cov)
+		c = committed{at: own, ours: true}
 	}
-	return decide(a, committed, a.CommittedIncarnation != "", foreign, cov)
-}
-
-// decide: ours says that twg made the commit, foreign that it was another
-// stream's.
-func decide(a sdk.Assignment, committed int64, ours, foreign bool, cov *coverage.Set) Decision {
 	if cov == nil {
-		return withoutStore(a, committed, foreign)
+		return withoutStore(a, c)
 	}
-	return withStore(a, committed, ours, foreign, cov)
+	d := withStore(a, name, c, cov)
+	if _, known := split(a.CommittedIncarnation); own < 0 && d.Alarm == "" && a.Committed >= 0 && known > cuts(name) {
+		d.Alarm = fmt.Sprintf("position %d of %s was committed under incarnation %q, which the sink does not know: it was restored or replaced; reading again from %d",
+			a.Committed, name, a.CommittedIncarnation, d.Position)
+	}
+	return d
 }
 
-func withoutStore(a sdk.Assignment, committed int64, foreign bool) Decision {
-	if committed >= 0 {
-		return Decision{Position: committed}
-	}
-	return Decision{Resolve: initial(a, foreign), CommitFirst: true}
+// committed is what the source's server holds: ours says that twg made the
+// commit, foreign that it was another stream's.
+type committed struct {
+	at            int64
+	ours, foreign bool
 }
 
-func withStore(a sdk.Assignment, committed int64, ours, foreign bool, cov *coverage.Set) Decision {
+// ofAnother reports whether the committed position is another stream's. An
+// incarnation that is not known matches any.
+func ofAnother(a sdk.Assignment, name sdk.Stream) bool {
+	base, n := split(a.CommittedIncarnation)
+	if a.Committed < 0 {
+		return base != "" && a.Stream.Incarnation != "" && base != a.Stream.Incarnation
+	}
+	return n != cuts(name) || base != "" && a.Stream.Incarnation != "" && base != a.Stream.Incarnation
+}
+
+func cuts(s sdk.Stream) int {
+	_, n := split(s.Incarnation)
+	return n
+}
+
+func withoutStore(a sdk.Assignment, c committed) Decision {
+	if c.at >= 0 {
+		return Decision{Position: c.at}
+	}
+	return Decision{Resolve: initial(a, c.foreign), CommitFirst: true}
+}
+
+func withStore(a sdk.Assignment, name sdk.Stream, c committed, cov *coverage.Set) Decision {
 	hole := cov.FirstHole()
 	switch {
-	case committed > hole && !ours:
+	case c.at > hole && !c.ours:
 		// Nobody says that twg made this commit: somebody set the offset. It
 		// is trusted, and what it skips is void.
-		return Decision{Position: committed, Void: coverage.Void{Interval: coverage.Interval{From: hole, Next: committed}, Reason: coverage.Seek}}
-	case committed > hole:
+		return Decision{Position: c.at, Void: coverage.Void{Interval: coverage.Interval{From: hole, Next: c.at}, Reason: coverage.Seek}}
+	case c.at > hole:
 		return Decision{Position: hole, Alarm: fmt.Sprintf(
 			"the committed position %d of %s is ahead of what the sink holds (%d): the sink was restored, replaced or emptied; reading again from %d",
-			committed, a.Stream, hole, hole)}
-	case cov.End() > 0 || committed >= 0:
+			c.at, name, hole, hole)}
+	case cov.End() > 0 || c.at >= 0:
 		return Decision{Position: hole}
 	}
-	return Decision{Resolve: initial(a, foreign)}
+	return Decision{Resolve: initial(a, c.foreign)}
 }
 
 // AfterAll chooses where a stream starts whose records come once only: above
@@ -117,10 +138,43 @@ func (d Decision) Resolved(position int64) Decision {
 	case !earliest:
 		// Nothing is skipped, but that it was decided has to be known: after a
 		// restart "latest" would be another position, and what lies between is
-		// lost. The last position, which no log reaches, stands for it.
-		d.Void = coverage.Void{Interval: coverage.Interval{From: sdk.MaxPosition - 1, Next: sdk.MaxPosition}, Reason: coverage.BeforeStart}
+		// lost.
+		d.Void = decidedAtZero()
 	}
 	return d
+}
+
+// decidedAtZero says that a start was decided at position 0. The last position,
+// which no log reaches, stands for it.
+func decidedAtZero() coverage.Void {
+	return coverage.Void{Interval: coverage.Interval{From: sdk.MaxPosition - 1, Next: sdk.MaxPosition}, Reason: coverage.BeforeStart}
+}
+
+// AtCut is where the successor of a stream whose log was cut at a position
+// starts. What lies below belongs to the stream before. The void makes the
+// successor known to the next start.
+func AtCut(position int64, cov *coverage.Set) Decision {
+	switch {
+	case cov == nil:
+		return Decision{Position: position, CommitFirst: true}
+	case isKnown(cov): // decided already
+		return Decision{Position: cov.FirstHole()}
+	case position == 0:
+		return Decision{Void: decidedAtZero()}
+	}
+	return Decision{Position: position, Void: coverage.Void{Interval: coverage.Interval{Next: position}, Reason: coverage.BeforeStart}}
+}
+
+// Resumes reports whether a cursor may be given to a start at a position: what
+// lies between was read, or is gone at the source, and was not skipped by a
+// seek, behind which the source has never looked.
+func Resumes(cursor, position int64, cov *coverage.Set, skipped coverage.Void) bool {
+	for _, v := range append([]coverage.Void{skipped}, cov.Voids()...) {
+		if v.Reason == coverage.Seek && v.From < position && v.Next > cursor {
+			return false
+		}
+	}
+	return cursor <= position
 }
 
 // GapVoids are the parts of a gap [wanted, available) that raw lacks.

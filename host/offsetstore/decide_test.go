@@ -47,11 +47,12 @@ func TestDecide(t *testing.T) {
 		{name: "another tool's group, empty sink", a: at(90, "", sdk.StartEarliest), cov: set(), want: 90, void: iv(0, 90)},
 		{name: "the first hole, not the maximum", a: at(50, "i2", sdk.StartEarliest), cov: set(iv(0, 50), iv(60, 70)), want: 50},
 		{name: "voids count", a: at(125, "i2", sdk.StartEarliest), cov: voided, want: 130},
+		{name: "no incarnation, but ours: sink restored", a: sdk.Assignment{Stream: mine, Committed: 90, Marked: true}, cov: set(iv(0, 40)), want: 40, alarm: true},
 		{name: "topic created again", a: at(90, "i1", sdk.StartLatest), cov: set(), want: -1, at: sdk.StartEarliest},
 		{name: "topic created again, raw has some", a: at(90, "i1", sdk.StartLatest), cov: set(iv(0, 7)), want: 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Decide(c.a, sdk.NoPosition, c.cov)
+			d := Decide(c.a, c.a.Stream, sdk.NoPosition, c.cov)
 			if (d.Alarm != "") != c.alarm || d.CommitFirst != c.first || d.Void.Interval != c.void {
 				t.Errorf("%+v", d)
 			}
@@ -69,16 +70,16 @@ func TestDecide(t *testing.T) {
 // server when the stream was assigned.
 func TestDecideKnowsOwnCommits(t *testing.T) {
 	a := sdk.Assignment{Stream: sdk.Stream{Topic: "t"}, Committed: sdk.NoPosition, Initial: sdk.StartLatest}
-	if d := Decide(a, 90, set()); d.Position != 0 || d.Resolve != nil || d.Alarm == "" || !d.Void.Empty() {
+	if d := Decide(a, a.Stream, 90, set()); d.Position != 0 || d.Resolve != nil || d.Alarm == "" || !d.Void.Empty() {
 		t.Errorf("sink emptied while running: %+v", d)
 	}
-	if d := Decide(a, 90, set(iv(0, 90))); d.Position != 90 || d.Alarm != "" {
+	if d := Decide(a, a.Stream, 90, set(iv(0, 90))); d.Position != 90 || d.Alarm != "" {
 		t.Errorf("agree: %+v", d)
 	}
-	if d := Decide(sdk.Assignment{Committed: 95}, 90, nil); d.Position != 95 {
+	if d := Decide(sdk.Assignment{Committed: 95}, sdk.Stream{}, 90, nil); d.Position != 95 {
 		t.Errorf("no store, and another host went on meanwhile: %+v", d)
 	}
-	if d := Decide(a, 90, nil); d.Position != 90 || d.CommitFirst {
+	if d := Decide(a, a.Stream, 90, nil); d.Position != 90 || d.CommitFirst {
 		t.Errorf("no store: %+v", d)
 	}
 }
@@ -86,11 +87,11 @@ func TestDecideKnowsOwnCommits(t *testing.T) {
 // Without the void, `latest` would be chosen again after a crash, and what
 // lies between the two choices would be lost.
 func TestResolvedIsRecorded(t *testing.T) {
-	d := Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}, sdk.NoPosition, set()).Resolved(100)
+	d := Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}, sdk.Stream{}, sdk.NoPosition, set()).Resolved(100)
 	if d.Position != 100 || d.Void.Interval != iv(0, 100) || d.Void.Reason != coverage.BeforeStart {
 		t.Errorf("%+v", d)
 	}
-	if d = Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartEarliest}, sdk.NoPosition, set()).Resolved(0); !d.Void.Empty() {
+	if d = Decide(sdk.Assignment{Committed: -1, Initial: sdk.StartEarliest}, sdk.Stream{}, sdk.NoPosition, set()).Resolved(0); !d.Void.Empty() {
 		t.Errorf("a void of nothing: %+v", d)
 	}
 }
@@ -100,16 +101,16 @@ func TestResolvedIsRecorded(t *testing.T) {
 func TestLatestOfAnEmptyStreamIsRecorded(t *testing.T) {
 	a := sdk.Assignment{Committed: -1, Initial: sdk.StartLatest}
 	cov := set()
-	d := Decide(a, sdk.NoPosition, cov).Resolved(0)
+	d := Decide(a, a.Stream, sdk.NoPosition, cov).Resolved(0)
 	if d.Position != 0 || d.Void.Empty() {
 		t.Fatalf("%+v", d)
 	}
 	cov.AddVoid(d.Void)
-	if d = Decide(a, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 0 {
+	if d = Decide(a, a.Stream, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 0 {
 		t.Errorf("chosen again: %+v", d)
 	}
 	cov.AddHeld(iv(0, 7))
-	if d = Decide(a, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 7 {
+	if d = Decide(a, a.Stream, sdk.NoPosition, cov); d.Resolve != nil || d.Position != 7 {
 		t.Errorf("after 7 records: %+v", d)
 	}
 }

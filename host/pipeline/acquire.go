@@ -34,54 +34,107 @@ func (s *starter) acquire(ctx context.Context) error {
 // host that has acquired since must not be fenced without a proof.
 func (s *starter) acquireEpochs(ctx context.Context) error {
 	var streams []sdk.Stream
-	index := map[sdk.Stream]*stream{}
-	for _, st := range s.sts {
-		if _, ok := s.epochs[st]; !ok {
-			streams, index[st.key] = append(streams, st.key), st
+	owners := map[sdk.Stream]*stream{}
+	want := func(name sdk.Stream, st *stream) {
+		if _, ok := s.epochs[name]; !ok && owners[name] == nil {
+			streams, owners[name] = append(streams, name), st
+		}
+	}
+	for i, st := range s.sts {
+		want(s.names[i].Stream, st)
+		if s.names[i].Alias { // it is recorded of both names
+			want(s.as[i].Stream, st)
 		}
 	}
 	if len(streams) == 0 {
 		return nil
+	}
+	if err := s.stillOurs(ctx, streams); err != nil {
+		return err
 	}
 	got, err := s.p.store.Acquire(ctx, s.p.cfg.Owner, streams)
 	if err != nil {
 		return fmt.Errorf("acquire epochs: %w", err)
 	}
 	for _, a := range got {
-		if st := index[a.Stream]; st != nil && !a.Epoch.IsZero() {
-			s.epochs[st] = a.Epoch
+		if st := owners[a.Stream]; st != nil && !a.Epoch.IsZero() {
+			s.epochs[a.Stream], s.p.acquired[a.Stream] = a.Epoch, a.Epoch
 			s.notePrevious(st, a.Previous)
-			delete(index, a.Stream)
+			delete(owners, a.Stream)
 		}
 	}
-	for k := range index {
+	for k := range owners {
 		return sdk.Errorf(sdk.KindRetryable, "acquire epochs", "the store gave none for %s", k)
 	}
 	return nil
 }
 
-func (s *starter) readCoverage(ctx context.Context) error {
-	streams := make([]sdk.Stream, len(s.as))
-	index := map[sdk.Stream]int{}
-	for i, a := range s.as {
-		streams[i], index[a.Stream] = a.Stream, i
+// stillOurs makes sure, where nothing shares out the streams, that nobody has
+// acquired those that this host has had before. A source that was started
+// again, perhaps after the host slept, must not take them back: of two hosts
+// the one that was started later goes on.
+func (s *starter) stillOurs(ctx context.Context, streams []sdk.Stream) error {
+	if !s.p.storeManaged() {
+		return nil
 	}
-	got, err := s.p.store.Coverage(ctx, sdk.LaneRaw, streams)
-	if err != nil {
-		return fmt.Errorf("read coverage: %w", err)
-	}
-	for i := range s.covs {
-		s.covs[i] = &coverage.Set{}
-	}
-	for _, c := range got {
-		if i, ok := index[c.Stream]; ok && c.Set != nil {
-			s.covs[i] = c.Set
-			hole := c.Set.FirstHole()
-			st := s.sts[i]
-			s.p.box.post(func() { s.holes[st] = hole })
+	var nothing []sdk.CoverageRecord // under the epochs that this host had
+	for _, k := range streams {
+		if e, ok := s.p.acquired[k]; ok {
+			nothing = append(nothing, sdk.CoverageRecord{Stream: k, Epoch: e})
 		}
 	}
+	if len(nothing) == 0 {
+		return nil
+	}
+	err := s.p.store.Record(ctx, sdk.LaneRaw, nothing)
+	switch {
+	case err == nil:
+		return nil
+	case sdk.KindOf(err) == sdk.KindFenced:
+		return sdk.Errorf(sdk.KindFatal, "acquire epochs", "%w", s.p.secondReader(nothing[0].Stream, err.Error()))
+	}
+	return fmt.Errorf("look whether the streams are still this host's: %w", err)
+}
+
+// readCoverage reads what is held, and the cursors, of all streams.
+func (s *starter) readCoverage(ctx context.Context) error {
+	streams := make([]sdk.Stream, len(s.names))
+	for i, n := range s.names {
+		streams[i] = n.Stream
+	}
+	sets, err := s.p.lookUp(ctx, streams)
+	if err != nil {
+		return err
+	}
+	for i := range s.covs {
+		if s.covs[i] = sets[streams[i]]; s.covs[i] == nil {
+			s.covs[i] = &coverage.Set{}
+		}
+		st, hole := s.sts[i], s.covs[i].FirstHole()
+		s.p.box.post(func() { s.holes[st] = hole })
+	}
+	cursors, err := s.p.store.Cursors(ctx, streams)
+	if err != nil {
+		return fmt.Errorf("read cursors: %w", err)
+	}
+	s.cursors = map[sdk.Stream]sdk.Cursor{}
+	for _, c := range cursors {
+		s.cursors[c.Stream] = c
+	}
 	return nil
+}
+
+// lookUp reads raw's coverage of streams.
+func (p *Pipeline) lookUp(ctx context.Context, streams []sdk.Stream) (map[sdk.Stream]*coverage.Set, error) {
+	got, err := p.store.Coverage(ctx, sdk.LaneRaw, streams)
+	if err != nil {
+		return nil, fmt.Errorf("read coverage: %w", err)
+	}
+	sets := make(map[sdk.Stream]*coverage.Set, len(got))
+	for _, c := range got {
+		sets[c.Stream] = c.Set
+	}
+	return sets, nil
 }
 
 func (s *starter) notePrevious(st *stream, owner string) {

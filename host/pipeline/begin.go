@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/host/offsetstore"
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
@@ -83,41 +84,77 @@ func (s *starter) register() begun {
 		if !s.owns(st) {
 			continue
 		}
-		d := s.plan[i]
-		if d.Alarm != "" {
-			s.p.alarm(d.Alarm)
-		}
-		if st.gap != nil {
-			s.p.alarm(fmt.Sprintf("positions [%d,%d) of %s are gone at the source (%s); going on after them", st.gap.Wanted, st.gap.Available, st.key, st.gap.Reason))
-			st.gap = nil
-		}
-		st.run, st.epoch = s.p.newRun(), s.epochs[st]
-		c, err := s.p.gate.Start(st.run, st.key, d.Position, st.committed(), s.p.granularity(st.key))
+		c, err := s.registerOne(i, st)
 		if err != nil {
 			s.p.halt(err)
 			return begun{}
 		}
-		s.p.byRun[st.run] = st
-		st.proof, st.hasProof = c, true
-		st.held = coverage.Set{}
-		st.held.AddHeld(coverage.Interval{Next: d.Position})
 		for _, l := range s.p.lanes {
-			l.Begin(st.key, d.Position)
+			l.Begin(st.key, s.plan[i].Position)
 		}
-		b.starts = append(b.starts, sdk.Start{Stream: st.key, Run: st.run, Epoch: st.epoch, Position: d.Position})
-		if d.CommitFirst {
+		b.starts = append(b.starts, s.startOf(i, st))
+		if s.plan[i].CommitFirst {
 			b.first = append(b.first, c)
 		}
 	}
 	return b
 }
 
+func (s *starter) registerOne(i int, st *stream) (ackgate.Committable, error) {
+	d, name := s.plan[i], s.names[i].Stream
+	s.raiseAlarms(i, st)
+	st.run, st.epoch = s.p.newRun(), s.epochs[name]
+	c, err := s.p.gate.Start(st.run, name, d.Position, st.committed(), s.p.granularity(name))
+	if err != nil {
+		return c, err
+	}
+	if st.cutAs == name { // what was committed is of the stream before
+		st.hasBase = false
+	}
+	s.p.rekey(st, name)
+	s.p.byRun[st.run] = st
+	st.proof, st.hasProof = c, true
+	st.held = coverage.Set{}
+	st.held.AddHeld(coverage.Interval{Next: d.Position})
+	return c, nil
+}
+
+func (s *starter) raiseAlarms(i int, st *stream) {
+	if a := s.plan[i].Alarm; a != "" {
+		s.p.alarm(a)
+	}
+	switch g := st.gap; {
+	case g == nil:
+	case st.cutAs != (sdk.Stream{}):
+		s.p.alarm(fmt.Sprintf("the log of %s was cut at %d and filled anew (%s), and was read up to %d; going on from the cut as %s", st.key, g.Available, g.Reason, g.Wanted, s.names[i].Stream))
+	default:
+		s.p.alarm(fmt.Sprintf("positions [%d,%d) of %s are gone at the source (%s); going on after them", g.Wanted, g.Available, st.key, g.Reason))
+	}
+	st.gap = nil
+}
+
+func (s *starter) startOf(i int, st *stream) sdk.Start {
+	d := s.plan[i]
+	out := sdk.Start{Stream: s.as[i].Stream, Run: st.run, Epoch: st.epoch, Position: d.Position}
+	if st.key != out.Stream {
+		out.KnownAs = st.key
+	}
+	if c, ok := s.cursors[st.key]; ok && offsetstore.Resumes(c.Position, d.Position, s.covs[i], d.Void) {
+		out.Cursor = c.Token
+	}
+	return out
+}
+
 // unregister undoes register, on the loop: the next try uses new runs.
 func (s *starter) unregister() {
-	for _, st := range s.sts {
-		if s.owns(st) {
-			s.p.endRun(st)
-			st.starter = s
+	for i, st := range s.sts {
+		if !s.owns(st) {
+			continue
+		}
+		s.p.endRun(st)
+		st.starter = s
+		if s.cutAs[i] != (sdk.Stream{}) {
+			st.gap, st.cutAs = s.gaps[i], s.cutAs[i]
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (p *Pipeline) noteCommitted(ready []ackgate.Committable, errs []error) (fai
 // was committed for is over: the stream may have been assigned again with what
 // stood there before.
 func (p *Pipeline) noteBase(c ackgate.Committable) {
-	if st := p.streams[c.Stream()]; st != nil {
+	if st := p.byKey[c.Stream()]; st != nil {
 		st.base, st.hasBase = c, true
 		st.proof, st.hasProof = c, true
 	}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
@@ -30,13 +29,9 @@ func (p *Pipeline) compare(ctx context.Context) error {
 	for i, r := range runs {
 		streams[i] = r.stream
 	}
-	got, err := p.store.Coverage(ctx, sdk.LaneRaw, streams)
+	sets, err := p.lookUp(ctx, streams)
 	if err != nil {
-		return fmt.Errorf("read coverage: %w", err)
-	}
-	sets := map[sdk.Stream]*coverage.Set{}
-	for _, c := range got {
-		sets[c.Stream] = c.Set
+		return err
 	}
 	p.box.post(func() {
 		for _, r := range runs {

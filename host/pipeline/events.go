@@ -98,6 +98,8 @@ func (e *events) Lag(ls []sdk.Lag) {
 	})
 }
 
+func (e *events) Topics(list []sdk.Topic) { e.post(func() { e.p.topics.see(list) }) }
+
 func (e *events) Ended(runs []uint64) {
 	e.post(func() {
 		for _, r := range runs {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/twg-io/twg/host/offsetstore"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -13,9 +14,18 @@ func (p *Pipeline) gap(g sdk.Gap) {
 	if st == nil {
 		return
 	}
-	if g.Cause == sdk.GapDiverged || p.cfg.OnGap == GapFail || g.Available < g.Wanted {
+	cut := g.Cause == sdk.GapDiverged || g.Available < g.Wanted
+	switch {
+	case cut && p.cfg.OnDivergence == DivergenceNewIncarnation && p.cfg.SourceCaps.Renames:
+		st.cutAs = offsetstore.Successor(st.key)
+	case cut:
+		p.halt(fmt.Errorf("stream %s cannot be read at position %d: %s; its log now differs from position %d on. "+
+			`To read what stands there now as another stream, set on_divergence = "new_incarnation" in the pipeline`,
+			g.Stream, g.Wanted, g.Reason, g.Available))
+		return
+	case p.cfg.OnGap == GapFail:
 		p.halt(fmt.Errorf("stream %s cannot be read at position %d: %s; the next available position is %d. "+
-			`Records between them may be lost. To go on without them, set on_gap = "continue" in the pipeline (not for a log that was cut and filled anew)`,
+			`Records between them may be lost. To go on without them, set on_gap = "continue" in the pipeline`,
 			g.Stream, g.Wanted, g.Reason, g.Available))
 		return
 	}

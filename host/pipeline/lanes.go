@@ -83,9 +83,9 @@ func (p *Pipeline) offer(it *item, outcomes []sdk.Outcome) {
 // epochs: what raw holds already is recovery's.
 func (s *starter) raiseFloors(ctx context.Context) error {
 	for _, l := range s.p.lanes {
-		recs := make([]sdk.CoverageRecord, len(s.as))
-		for i := range s.as {
-			recs[i] = sdk.CoverageRecord{Stream: s.as[i].Stream, Epoch: s.epochs[s.sts[i]], LiveFloor: s.plan[i].Position}
+		recs := make([]sdk.CoverageRecord, len(s.names))
+		for i, n := range s.names {
+			recs[i] = sdk.CoverageRecord{Stream: n.Stream, Epoch: s.epochs[n.Stream], LiveFloor: s.plan[i].Position}
 		}
 		if err := s.p.store.Record(ctx, l.Status().Name, recs); err != nil {
 			if sdk.KindOf(err) == sdk.KindFenced {
@@ -110,10 +110,8 @@ func (p *Pipeline) settleLanes(ctx context.Context) {
 
 const settleTimeout = 2 * time.Second
 
-// drainLanes lets the lanes finish what they hold until the deadline.
-func (p *Pipeline) drainLanes(deadline time.Time) {
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
-	defer cancel()
+// drainLanes lets the lanes finish what they hold until ctx ends.
+func (p *Pipeline) drainLanes(ctx context.Context) {
 	p.eachLane(func(l *lane.Lane) {
 		if err := l.Drain(ctx); err != nil {
 			p.log.Warn("the lane's last coverage was not recorded; recovery delivers it again", "error", err)

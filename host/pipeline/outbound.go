@@ -134,7 +134,7 @@ func (o *outbound) dropRun(p *Pipeline, run uint64) {
 // its positions.
 func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
-	p.stat.SinkReached = true
+	p.stat.SinkReached, p.stat.SinkError = true, nil
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
 	for _, it := range o.items {
 		p.send(it)
@@ -161,6 +161,7 @@ func (p *Pipeline) sessionDown(ses *session, err error) {
 	}
 	o.fails++
 	p.stat.SinkRestarts++
+	p.stat.SinkError = err
 	if sdk.KindOf(err) == sdk.KindFatal {
 		p.halt(err)
 		return

@@ -34,6 +34,18 @@ const (
 	GapContinue
 )
 
+// DivergencePolicy says what happens when a stream's log was cut and filled
+// anew: what was read from the cut on is not what stands there now.
+type DivergencePolicy uint8
+
+const (
+	// DivergenceFail halts the pipeline. The default.
+	DivergenceFail DivergencePolicy = iota
+	// DivergenceNewIncarnation raises an alarm and reads the log from the cut on
+	// as another stream, whose incarnation has a suffix.
+	DivergenceNewIncarnation
+)
+
 // Config is what a pipeline is made of. Source and Sink must be distinct per
 // pipeline; the pipeline opens and closes them.
 type Config struct {
@@ -58,12 +70,15 @@ type Config struct {
 	// MaxAckDelay is how long a batch may wait for its receipt before a Flush
 	// asks for it.
 	MaxAckDelay time.Duration
-	// ShutdownTimeout bounds a graceful stop.
+	// ShutdownTimeout bounds a graceful stop, the closing of both plugins'
+	// sessions included.
 	ShutdownTimeout time.Duration
 	Limits          sdk.Limits
 	OnGap           GapPolicy
+	OnDivergence    DivergencePolicy
 	// UntilCaughtUp ends the run once everything that the source had at its
-	// start is durable and committed.
+	// start is durable and committed; with ErrTopicsAbsent if a topic is not
+	// there to be read.
 	UntilCaughtUp bool
 	Logger        *slog.Logger
 }
@@ -84,12 +99,17 @@ type Pipeline struct {
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when the loop has ended
 	// stopSink asks the sink's goroutine to end its session in good order;
-	// sinkDone says that it has.
-	stopSink chan struct{}
-	sinkDone chan struct{}
+	// sinkDone says that it has. stopSource ends the source, abandon whatever is
+	// still being closed.
+	stopSink            chan struct{}
+	sinkDone            chan struct{}
+	stopSource, abandon context.CancelFunc
 	// starting is held by the starter that is at work, committing by whoever
 	// commits.
 	starting, committing chan struct{}
+	// acquired are the newest epochs that this host has had of each stream, by
+	// the store's name; who holds starting uses it.
+	acquired map[sdk.Stream]sdk.Epoch
 
 	// Owned by the loop.
 	lanes       []*lane.Lane
@@ -99,7 +119,8 @@ type Pipeline struct {
 	pressed      atomic.Bool
 	stopRecovery chan struct{}
 	gate         *ackgate.Gate
-	streams      map[sdk.Stream]*stream
+	streams      map[sdk.Stream]*stream // by the name that the source gives them
+	byKey        map[sdk.Stream]*stream // by the name that the store has for them
 	byRun        map[uint64]*stream
 	lastRun      uint64
 	src          *source
@@ -107,6 +128,7 @@ type Pipeline struct {
 	out          outbound
 	revokes      []*revoke
 	gapped       []*stream
+	topics       topics
 	commits      committer
 	stopping     *stopping
 	stat         Status
@@ -122,7 +144,8 @@ func New(cfg Config) *Pipeline {
 	p := &Pipeline{
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
 		stopSink: make(chan struct{}), stopRecovery: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
-		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
+		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
+		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
 	p.budget.limit = cfg.MemoryBudget
 	p.out.init()
@@ -159,25 +182,30 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		defer close(p.done)
 		return p.recoverOnly(ctx)
 	}
-	// Plugins are called with a context of their own: a graceful stop still
-	// needs them.
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.goRun(func() { p.runSource(work) })
-	p.goRun(func() { defer close(p.sinkDone); p.runSink(work) })
+	// Plugins are called with contexts of their own: a graceful stop still
+	// needs them. end is over when the time for a stop is.
+	end, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	reading, stopSource := context.WithCancel(end)
+	writing, stopSink := context.WithCancel(end)
+	p.stopSource, p.abandon = stopSource, abandon
+	p.goRun(func() { p.runSource(reading, end) })
+	p.goRun(func() { defer close(p.sinkDone); p.runSink(writing, end) })
 	for _, l := range p.lanes {
-		p.goRun(func() { l.Run(work) })
+		p.goRun(func() { l.Run(writing) })
 	}
 	if !p.cfg.UntilCaughtUp { // then it follows
 		for _, w := range p.workers {
-			p.goRun(func() { w.Run(work) })
+			p.goRun(func() { w.Run(writing) })
 		}
 	}
-	err := p.loop(ctx)
+	err := p.loop(ctx, end)
 	if err == nil && p.cfg.UntilCaughtUp {
 		err = p.catchUpSecondaries(ctx)
 	}
-	cancel()
+	stopSink()
 	p.wg.Wait()
+	p.stopping.timer.Stop()
+	abandon()
 	close(p.done)
 	return err
 }
@@ -185,7 +213,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 // goRun starts a goroutine that Run waits for.
 func (p *Pipeline) goRun(f func()) { p.wg.Go(f) }
 
-func (p *Pipeline) loop(ctx context.Context) error {
+func (p *Pipeline) loop(ctx, end context.Context) error {
 	tick := time.NewTicker(min(max(p.cfg.MaxAckDelay/10, 10*time.Millisecond), time.Second))
 	defer tick.Stop()
 	stop := ctx.Done()
@@ -202,7 +230,7 @@ func (p *Pipeline) loop(ctx context.Context) error {
 		}
 		p.settle()
 	}
-	p.finish()
+	p.finish(end)
 	return p.stopping.err
 }
 
@@ -214,9 +242,7 @@ func (p *Pipeline) settle() {
 	p.resumeAfterGaps()
 	p.grant()
 	p.pressed.Store(p.budget.used > p.budget.limit/2)
-	if p.cfg.UntilCaughtUp && p.stopping == nil && p.caughtUp() {
-		p.stop(nil)
-	}
+	p.endIfCaughtUp()
 }
 
 // mailbox is a queue of functions for the loop. Posting never blocks; what

@@ -206,10 +206,10 @@ func (h *host) end(t *testing.T) {
 		if err != nil && !errors.Is(err, ErrShutdownTimeout) {
 			t.Fatalf("the stop failed: %v", err)
 		}
-	case <-time.After(DefaultShutdownTimeout + 3*closeTimeout):
+	case <-time.After(2 * DefaultShutdownTimeout):
 		t.Fatal("it does not stop")
 	}
-	if d := time.Since(began); d > DefaultShutdownTimeout+2*closeTimeout+2*time.Second {
+	if d := time.Since(began); d > DefaultShutdownTimeout+time.Second {
 		t.Fatalf("the stop took %v", d)
 	}
 }

@@ -64,13 +64,14 @@ func (s *session) fail(err error) {
 var errStopped = errors.New("stopped")
 
 // runSink keeps a sink session open until ctx ends or the pipeline stops.
-func (p *Pipeline) runSink(ctx context.Context) {
+// Closing it is given up when end does.
+func (p *Pipeline) runSink(ctx, end context.Context) {
 	id := randomID()
 	for fails := 0; ctx.Err() == nil; {
 		id++
 		ses := newSession(id, p.stopSink)
 		began := time.Now()
-		err := p.liveSession(ctx, ses)
+		err := p.liveSession(ctx, end, ses)
 		if errors.Is(err, errStopped) || ctx.Err() != nil {
 			return
 		}
@@ -100,7 +101,7 @@ func (p *Pipeline) pauseOrStop(ctx context.Context, d time.Duration) bool {
 }
 
 // liveSession opens a session and serves it until it fails or is stopped.
-func (p *Pipeline) liveSession(ctx context.Context, ses *session) error {
+func (p *Pipeline) liveSession(ctx, end context.Context, ses *session) error {
 	w, err := p.cfg.Sink.Open(ctx, sdk.Session{
 		ID: ses.id, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Limits: p.cfg.Limits, Granularity: p.sinkGranularity(),
 		Report: func(r sdk.Receipt) { p.box.post(func() { p.receipt(ses, r) }) },
@@ -110,7 +111,7 @@ func (p *Pipeline) liveSession(ctx context.Context, ses *session) error {
 		return err
 	}
 	if err := p.compare(ctx); err != nil {
-		p.closeWriter(ctx, w, err)
+		p.closeWriter(end, w, err)
 		return err
 	}
 	p.box.post(func() { p.sessionUp(ses) })
@@ -126,15 +127,15 @@ func (p *Pipeline) liveSession(ctx context.Context, ses *session) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	p.closeWriter(ctx, w, err)
+	p.closeWriter(end, w, err)
 	cancel()
 	wg.Wait()
 	return err
 }
 
 // closeWriter ends a session in good order if it was stopped, else aborts it.
-func (p *Pipeline) closeWriter(ctx context.Context, w sdk.Writer, why error) {
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+func (p *Pipeline) closeWriter(end context.Context, w sdk.Writer, why error) {
+	closing, cancel := context.WithTimeout(end, closeTimeout)
 	defer cancel()
 	if why != errStopped {
 		cancel() // abort

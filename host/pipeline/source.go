@@ -29,12 +29,13 @@ type source struct {
 	ids     recordid.Hasher
 }
 
-// runSource keeps the source open until ctx ends or the pipeline stops.
-func (p *Pipeline) runSource(ctx context.Context) {
+// runSource keeps the source open until ctx ends. Closing it is given up when
+// end does.
+func (p *Pipeline) runSource(ctx, end context.Context) {
 	for fails := 0; ctx.Err() == nil; {
 		src := p.newSource(ctx)
 		began := time.Now()
-		err := p.liveSource(ctx, src)
+		err := p.liveSource(ctx, end, src)
 		src.cancel()
 		if ctx.Err() != nil {
 			return
@@ -57,7 +58,7 @@ func (p *Pipeline) newSource(ctx context.Context) *source {
 }
 
 // liveSource opens src and returns when it has failed or must stop.
-func (p *Pipeline) liveSource(ctx context.Context, src *source) error {
+func (p *Pipeline) liveSource(ctx, end context.Context, src *source) error {
 	p.box.post(func() { p.sourceOpening(src) })
 	reader, err := p.cfg.Source.Open(ctx, (*events)(src))
 	if err != nil {
@@ -72,7 +73,7 @@ func (p *Pipeline) liveSource(ctx context.Context, src *source) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	closing, cancel := context.WithTimeout(end, closeTimeout)
 	defer cancel()
 	if cerr := reader.Close(closing); cerr != nil && ctx.Err() != nil {
 		p.log.Debug("closing the source", "error", cerr)
@@ -115,6 +116,7 @@ func (s *source) fail(err error) {
 // sourceOpening makes src the one whose word counts.
 func (p *Pipeline) sourceOpening(src *source) {
 	p.src = src
+	p.topics = topics{}
 	p.budget.reset()
 }
 

@@ -28,17 +28,21 @@ type starter struct {
 	proving bool
 	proofs  []ackgate.Committable
 	gaps    []*sdk.Gap
+	keys    []sdk.Stream // the names of the last starts
+	cutAs   []sdk.Stream
 	fences  []time.Time
 
-	epochs map[*stream]sdk.Epoch // what was acquired
-	covs   []*coverage.Set
-	holes  map[*stream]int64 // where the coverage was found to end
-	plan   []offsetstore.Decision
+	names   []offsetstore.Name
+	epochs  map[sdk.Stream]sdk.Epoch // what was acquired, by the store's name
+	covs    []*coverage.Set
+	holes   map[*stream]int64 // where the coverage was found to end
+	cursors map[sdk.Stream]sdk.Cursor
+	plan    []offsetstore.Decision
 }
 
 // start starts streams of one assignment together.
 func (p *Pipeline) start(src *source, sts []*stream, prove bool) {
-	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[*stream]sdk.Epoch{}, holes: map[*stream]int64{}}
+	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[sdk.Stream]sdk.Epoch{}, holes: map[*stream]int64{}}
 	for _, st := range sts {
 		st.starter = s
 	}
@@ -85,9 +89,10 @@ func (s *starter) refresh(ctx context.Context) bool {
 	reply := make(chan struct{})
 	s.p.box.post(func() {
 		s.sts = slices.DeleteFunc(slices.Clone(s.sts), func(st *stream) bool { return !s.owns(st) })
-		s.as, s.own, s.gaps, s.proofs = nil, nil, nil, nil
+		s.as, s.own, s.gaps, s.proofs, s.keys, s.cutAs = nil, nil, nil, nil, nil, nil
 		for _, st := range s.sts {
 			s.as, s.own, s.gaps = append(s.as, st.assignment), append(s.own, st.ownCommit()), append(s.gaps, st.gap)
+			s.keys, s.cutAs = append(s.keys, st.key), append(s.cutAs, st.cutAs)
 			if c, ok := s.proof(st); ok {
 				s.proofs = append(s.proofs, c)
 			}
@@ -170,6 +175,9 @@ func (s *starter) try(ctx context.Context) error {
 	if !s.refresh(ctx) {
 		return errNobodyWaits
 	}
+	if err := s.findNames(ctx); err != nil {
+		return err
+	}
 	if err := s.acquire(ctx); err != nil {
 		return err
 	}
@@ -208,12 +216,12 @@ func (s *starter) decide(ctx context.Context) error {
 	s.plan = make([]offsetstore.Decision, len(s.as))
 	var queries []sdk.Query
 	var asked []int
-	for i, a := range s.as {
+	for i := range s.as {
 		if s.p.comesOnce() && s.covs[i] != nil {
-			s.plan[i] = offsetstore.AfterAll(a.Stream, s.covs[i])
+			s.plan[i] = offsetstore.AfterAll(s.names[i].Stream, s.covs[i])
 			continue
 		}
-		s.plan[i] = offsetstore.Decide(a, s.own[i], s.covs[i])
+		s.plan[i] = s.decideOne(i)
 		if s.plan[i].Resolve != nil {
 			queries, asked = append(queries, *s.plan[i].Resolve), append(asked, i)
 		}
@@ -240,15 +248,29 @@ func (s *starter) decide(ctx context.Context) error {
 	return nil
 }
 
+func (s *starter) decideOne(i int) offsetstore.Decision {
+	if s.cutAs[i] != (sdk.Stream{}) {
+		return offsetstore.AtCut(s.gaps[i].Available, s.covs[i])
+	}
+	return offsetstore.Decide(s.as[i], s.names[i].Stream, s.own[i], s.covs[i])
+}
+
 // record makes what the start skips durable under the epoch, before Start:
 // otherwise a crash could choose again, and what lies between is lost.
 func (s *starter) record(ctx context.Context) error {
 	var recs []sdk.CoverageRecord
-	for i := range s.plan {
-		voids := s.voids(i)
+	add := func(name sdk.Stream, voids ...coverage.Void) {
 		if len(voids) > 0 {
-			recs = append(recs, sdk.CoverageRecord{Stream: s.as[i].Stream, Epoch: s.epochs[s.sts[i]], Void: voids})
+			recs = append(recs, sdk.CoverageRecord{Stream: name, Epoch: s.epochs[name], Void: voids})
 		}
+	}
+	for i, n := range s.names {
+		voids := s.voids(i)
+		if n.Alias {
+			voids = append(voids, offsetstore.AliasVoid())
+			add(s.as[i].Stream, offsetstore.AliasVoid())
+		}
+		add(n.Stream, voids...)
 	}
 	if len(recs) == 0 || s.p.store == nil {
 		return nil
@@ -265,12 +287,12 @@ func (s *starter) record(ctx context.Context) error {
 // fencedAtStart: somebody acquired between our acquiring and recording.
 func (s *starter) fencedAtStart(err error) error {
 	if s.p.storeManaged() {
-		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "%w", s.p.secondReader(s.as[0].Stream, err.Error()))
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "%w", s.p.secondReader(s.names[0].Stream, err.Error()))
 	}
 	s.proving = true
 	clear(s.epochs)
 	if s.fences = recentFences(s.fences); len(s.fences) >= maxFences {
-		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times within a minute: two hosts believe that they own %s; stop one of them: %v", len(s.fences), s.as[0].Stream, err)
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times within a minute: two hosts believe that they own %s; stop one of them: %v", len(s.fences), s.names[0].Stream, err)
 	}
 	return sdk.Errorf(sdk.KindRetryable, "record what the start skips", "%v", err)
 }

@@ -24,8 +24,11 @@ type Status struct {
 	SinkRestarts   int
 	SinkOpen       bool
 	SinkReached    bool // a session was open at some time
-	Streams        []StreamStatus
-	Secondaries    []SecondaryStatus
+	// SinkError is why the newest session has ended or could not be opened; nil
+	// while one is open.
+	SinkError   error
+	Streams     []StreamStatus
+	Secondaries []SecondaryStatus
 }
 
 // SecondaryStatus is where a secondary stands.
@@ -111,7 +114,7 @@ func (p *Pipeline) allReceived() bool {
 			return false
 		}
 	}
-	return len(p.streams) > 0
+	return len(p.streams) > 0 || p.topics.nothingThere()
 }
 
 // caughtUp reports whether everything that the streams had when they were

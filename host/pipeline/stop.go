@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -11,8 +12,11 @@ import (
 // stopping is a stop under way: nothing more is read, what is in flight is
 // flushed, answered and committed, then everything is closed.
 type stopping struct {
-	err      error // why, if not asked for
-	deadline time.Time
+	err error // why, if not asked for
+	// drained is when what is in flight is not waited for any more: the rest of
+	// the time is for closing both plugins' sessions. timer ends that too.
+	drained time.Time
+	timer   *time.Timer
 }
 
 // ErrShutdownTimeout: a graceful stop ran out of time. Nothing is lost: what
@@ -26,7 +30,10 @@ func (p *Pipeline) stop(err error) {
 		}
 		return
 	}
-	p.stopping = &stopping{err: err, deadline: time.Now().Add(p.cfg.ShutdownTimeout)}
+	all := p.cfg.ShutdownTimeout
+	drain := all - min(closeTimeout, all/4)
+	p.stopping = &stopping{err: err, drained: time.Now().Add(drain), timer: time.AfterFunc(all, p.abandon)}
+	time.AfterFunc(drain, func() { p.box.post(func() {}) }) // look again then
 	p.log.Debug("stopping", "reason", err)
 	for _, st := range p.allStreams() {
 		if st.run == 0 {
@@ -60,7 +67,7 @@ func (p *Pipeline) finished() bool {
 	if s == nil {
 		return false
 	}
-	if time.Now().After(s.deadline) {
+	if !time.Now().Before(s.drained) {
 		if s.err == nil && (len(p.out.items) > 0 || p.commits.busy) {
 			s.err = ErrShutdownTimeout
 		}
@@ -86,14 +93,15 @@ func (p *Pipeline) allCommitted() bool {
 	return true
 }
 
-// finish closes the sink's session in good order; then the contexts of both
-// plugins end.
-func (p *Pipeline) finish() {
+// finish closes the source and the sink's session in good order, while there
+// is time for that.
+func (p *Pipeline) finish(end context.Context) {
+	p.stopSource()
 	close(p.stopSink)
 	if p.out.ses != nil {
 		select {
 		case <-p.sinkDone:
-		case <-time.After(closeTimeout + time.Second):
+		case <-end.Done():
 		}
 	}
 	for _, r := range p.revokes {
@@ -102,6 +110,6 @@ func (p *Pipeline) finish() {
 	if !p.cfg.UntilCaughtUp {
 		close(p.stopRecovery)
 	}
-	p.drainLanes(p.stopping.deadline)
+	p.drainLanes(end)
 	p.snapshot()
 }

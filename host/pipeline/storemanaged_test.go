@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -132,6 +133,46 @@ func TestStoreManagedFenceHalts(t *testing.T) {
 				}
 				if n := sink.store.epochs[part(0)].Number; n != 2 {
 					t.Errorf("epoch %d: it acquired again", n)
+				}
+			})
+		})
+	}
+}
+
+// A source that is started again does not take streams back from a host that
+// has taken them over meanwhile; if nobody has, it goes on.
+func TestStoreManagedSourceStartsAgain(t *testing.T) {
+	for name, takenOver := range map[string]bool{"alone": false, "taken over": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				topic, sink := newTopic(1, 300), &fakeSink{store: newStore()}
+				cfg := storeConfig(topic, sink)
+				cfg.MemoryBudget = 4000 // so that no life delivers everything
+				src, killed := cfg.Source.(*fakeSource), false
+				sink.script = func(_ *fakeWriter, b *sdk.Batch) bool {
+					// What is never answered is not fenced either.
+					unanswered := takenOver && b.Spans[0].Epoch.Number == 1
+					if killed {
+						return unanswered
+					}
+					killed = true
+					if takenOver {
+						sink.store.mu.Lock()
+						defer sink.store.mu.Unlock()
+						sink.store.epochs[part(0)] = sdk.Epoch{Number: 2, Token: [16]byte{7}}
+					}
+					src.reader().ev.Fail(errors.New("killed"))
+					return unanswered
+				}
+				_, err := run(t, cfg)
+				n := sink.store.epochs[part(0)].Number
+				switch {
+				case n != 2:
+					t.Errorf("epoch %d", n)
+				case !takenOver && err != nil:
+					t.Error(err)
+				case takenOver && (err == nil || !strings.Contains(err.Error(), "taken over") || !strings.Contains(err.Error(), "This host (me)")):
+					t.Errorf("error %v", err)
 				}
 			})
 		})

@@ -12,6 +12,8 @@ import (
 // stream is an assignment of a stream: from Assigned until it is revoked,
 // lost or assigned again. Owned by the loop.
 type stream struct {
+	// key is the name that the store has for the stream, once it was started:
+	// spans and rows carry it. The source's own is in assignment.
 	key        sdk.Stream
 	assignment sdk.Assignment
 	run        uint64 // 0: not started yet
@@ -27,8 +29,10 @@ type stream struct {
 	hasBase, hasProof bool
 	// held is what the sink is known to hold since the run was started: all
 	// below its start, and what was answered as durable.
-	held   coverage.Set
-	gap    *sdk.Gap
+	held coverage.Set
+	gap  *sdk.Gap
+	// cutAs, after the log was cut, is the name under which the stream goes on.
+	cutAs  sdk.Stream
 	fences []time.Time
 	owners []string // who fenced it, for people
 }
@@ -76,7 +80,7 @@ func (p *Pipeline) assigned(src *source, as []sdk.Assignment) {
 			p.drop(old)
 		}
 		sts[i] = &stream{key: a.Stream, assignment: a, end: -1, target: -1}
-		p.streams[a.Stream] = sts[i]
+		p.streams[a.Stream], p.byKey[a.Stream] = sts[i], sts[i]
 	}
 	p.start(src, sts, false)
 }
@@ -85,9 +89,23 @@ func (p *Pipeline) assigned(src *source, as []sdk.Assignment) {
 // the old run, and nothing of it is sent again.
 func (p *Pipeline) drop(st *stream) {
 	p.endRun(st)
-	if p.streams[st.key] == st {
-		delete(p.streams, st.key)
+	if p.live(st) {
+		delete(p.streams, st.assignment.Stream)
 	}
+	p.unkey(st)
+}
+
+func (p *Pipeline) unkey(st *stream) {
+	if p.byKey[st.key] == st {
+		delete(p.byKey, st.key)
+	}
+}
+
+// rekey notes the name that the store has for a stream.
+func (p *Pipeline) rekey(st *stream, name sdk.Stream) {
+	p.unkey(st)
+	st.key, st.cutAs = name, sdk.Stream{}
+	p.byKey[name] = st
 }
 
 // endRun ends a stream's run, or the attempt to start one, but not its
@@ -107,7 +125,7 @@ func (p *Pipeline) endRun(st *stream) {
 }
 
 // live reports whether st is still what its stream is assigned as.
-func (p *Pipeline) live(st *stream) bool { return p.streams[st.key] == st }
+func (p *Pipeline) live(st *stream) bool { return p.streams[st.assignment.Stream] == st }
 
 // batch takes a batch from the source into the gate and on to the sink.
 func (p *Pipeline) batch(src *source, it *item) {

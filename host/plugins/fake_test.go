@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		serve.Main(&fakeSink{name: "sink"})
 	case "source":
 		serve.Main(&fakeSource{})
+	case "at-once", "when-described", "when-configured":
+		serve.Main(newMortal(name))
 	case "exits":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)

@@ -57,9 +57,9 @@ type Process struct {
 	why    atomic.Pointer[error] // why the supervisor killed it
 }
 
-// Launch starts a plugin and asks it what it is. Errors name the file and
+// launchOnce starts a plugin and asks it what it is. Errors name the file and
 // show what the process wrote last.
-func Launch(ctx context.Context, f File, opt Options) (*Process, error) {
+func launchOnce(ctx context.Context, f File, opt Options) (*Process, error) {
 	program, err := opt.Lock.open(f)
 	if err != nil {
 		return nil, err
@@ -77,8 +77,9 @@ func Launch(ctx context.Context, f File, opt Options) (*Process, error) {
 	if err == nil {
 		return p, nil
 	}
+	killed := context.Cause(ctx) == nil && p.killedBy(err)
 	p.Kill()
-	return nil, p.refused(ctx, err)
+	return nil, p.refused(ctx, err, killed)
 }
 
 func (p *Process) config(prog *program, opt Options) *goplugin.ClientConfig {
@@ -130,8 +131,9 @@ func (dispense) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc
 }
 
 // refused explains why a file does not work as a plugin. That another attempt
-// helps is possible only if a process came up and then failed.
-func (p *Process) refused(ctx context.Context, err error) error {
+// helps is possible only if a process came up and then failed; it is likely if
+// the process was killed.
+func (p *Process) refused(ctx context.Context, err error, killed bool) error {
 	kind, cause := sdk.KindFatal, err
 	said, child := "", p.child.Load()
 	if child != nil && child.stdout != nil {
@@ -147,6 +149,8 @@ func (p *Process) refused(ctx context.Context, err error) error {
 		kind, cause = sdk.KindRetryable, context.Cause(ctx)
 	case said != "" && !ok:
 		cause = fmt.Errorf("it is no plugin: its first line is %q", shorten(said))
+	case killed:
+		kind, cause = sdk.KindRetryable, killedAtStart{fmt.Errorf("it %s before it had answered", child.ended())}
 	case said == "":
 		kind, cause = sdk.KindRetryable, fmt.Errorf("it is no plugin, or failed at once: it %s before it said anything", child.ended())
 	default:

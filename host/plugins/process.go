@@ -16,7 +16,21 @@ func (p *Process) Describe() sdk.Description { return p.plugin.Describe() }
 // Configure gives the plugin its settings.
 func (p *Process) Configure(ctx context.Context, s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) {
 	caps, diags, err := p.plugin.Configure(ctx, s)
-	return caps, diags, p.explain(err)
+	if err == nil {
+		return caps, diags, nil
+	}
+	killed := ctx.Err() == nil && p.killedBy(err)
+	if err = p.explain(err); killed {
+		err = &sdk.Error{Kind: sdk.KindRetryable, Scope: sdk.ScopePlugin, Err: killedAtStart{err}}
+	}
+	return caps, diags, err
+}
+
+// Killed reports whether err is that of a process which somebody killed before
+// it had answered. Another process may well answer.
+func Killed(err error) bool {
+	_, killed := errors.AsType[killedAtStart](err)
+	return killed
 }
 
 // Source is the plugin as a source.
@@ -30,6 +44,24 @@ func (p *Process) PID() int { return p.child.Load().pid }
 
 // Done is closed once the process has ended, for whatever reason.
 func (p *Process) Done() <-chan struct{} { return p.child.Load().done }
+
+// killedBy reports whether it was a signal of somebody else that ended the
+// process, and with that brought err about.
+func (p *Process) killedBy(err error) bool {
+	c := p.child.Load()
+	if c == nil || c.pid == 0 || p.why.Load() != nil {
+		return false
+	}
+	if _, answered := errors.AsType[*sdk.Error](err); answered && !errors.Is(err, wire.ErrConnection) {
+		return false
+	}
+	select {
+	case <-c.done:
+		return c.signaled()
+	case <-time.After(exitWait):
+		return false
+	}
+}
 
 // retire kills the process for a reason that ended tells.
 func (p *Process) retire(why error) {

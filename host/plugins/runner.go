@@ -118,6 +118,17 @@ func (c *child) ended() string {
 	return fmt.Sprintf("exited with code %d", c.cmd.ProcessState.ExitCode())
 }
 
+// signaled reports whether a signal ended the process.
+func (c *child) signaled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.gone {
+		return false
+	}
+	st, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && st.Signaled()
+}
+
 // Stdout and Stderr are read by go-plugin.
 func (c *child) Stdout() io.ReadCloser { return c.stdout }
 func (c *child) Stderr() io.ReadCloser { return c.stderr }

@@ -42,6 +42,7 @@ func (e *hostEvents) Revoking(context.Context, []uint64, time.Time) error { retu
 func (e *hostEvents) Lost([]uint64)                                       {}
 func (e *hostEvents) Gap(sdk.Gap)                                         {}
 func (e *hostEvents) Lag([]sdk.Lag)                                       {}
+func (e *hostEvents) Topics([]sdk.Topic)                                  {}
 func (e *hostEvents) Ended(runs []uint64)                                 { e.ended <- runs }
 func (e *hostEvents) Fail(err error) {
 	if e.failed != nil {

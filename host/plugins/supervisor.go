@@ -59,7 +59,7 @@ var errStopped = errors.New("the plugin has been stopped")
 func Supervise(ctx context.Context, spec Spec) (*Supervisor, sdk.Diagnostics, error) {
 	spec.Backoff = spec.Backoff.orDefault()
 	s := &Supervisor{spec: spec, ended: make(chan struct{}), changed: make(chan struct{})}
-	p, caps, diags, err := s.launch(ctx)
+	p, caps, diags, err := LaunchConfigured(ctx, spec.File, spec.Options, spec.Settings)
 	if err != nil || diags.HasErrors() {
 		return nil, diags, err
 	}
@@ -68,22 +68,6 @@ func Supervise(ctx context.Context, spec Spec) (*Supervisor, sdk.Diagnostics, er
 	s.stop = stop
 	go s.run(run, p)
 	return s, diags, nil
-}
-
-// launch starts and configures a process; none is left behind by an error.
-func (s *Supervisor) launch(ctx context.Context) (*Process, sdk.Capabilities, sdk.Diagnostics, error) {
-	p, err := Launch(ctx, s.spec.File, s.spec.Options)
-	if err != nil {
-		return nil, sdk.Capabilities{}, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.spec.Options.startTimeout())
-	defer cancel()
-	caps, diags, err := p.Configure(ctx, s.spec.Settings)
-	if err != nil || diags.HasErrors() {
-		p.Kill()
-		return nil, caps, diags, err
-	}
-	return p, caps, diags, nil
 }
 
 // run replaces the process whenever it has ended.
@@ -128,7 +112,8 @@ func (s *Supervisor) attend(ctx context.Context, p *Process) error {
 
 // again starts the next process; nil: it did not work.
 func (s *Supervisor) again(ctx context.Context) *Process {
-	p, caps, diags, err := s.launch(ctx)
+	c, err := configureOnce(ctx, s.spec.File, s.spec.Options, s.spec.Settings)
+	p, caps, diags := c.Process, c.caps, c.diags
 	switch {
 	case err == nil && diags.HasErrors():
 		err = sdk.Errorf(sdk.KindFatal, "configure plugin "+s.spec.File.Path, "the settings were accepted before, and now: %s", summary(diags))

@@ -13,13 +13,14 @@
 //
 //	arm <id> <point> <hits>
 //	disarm <id>
+//	release <id>
 //
 // and the process answers, once, at the hits'th Hit(point) from then on
 //
 //	reached <id> <point>
 //
-// after which that goroutine never goes on. The others do, as in life, until
-// the harness kills the process.
+// after which that goroutine goes on only if it is released. The others do, as
+// in life, until the harness kills the process.
 package faultpoint
 
 import (
@@ -52,10 +53,15 @@ type points struct {
 	any    atomic.Bool
 	mu     sync.Mutex
 	arms   []arm
+	held   map[string]chan struct{} // who stands at a point, by the arm's id
 	report func(line string)
 }
 
-var process = &points{report: func(string) {}}
+var process = newPoints(func(string) {})
+
+func newPoints(report func(string)) *points {
+	return &points{held: map[string]chan struct{}{}, report: report}
+}
 
 func init() {
 	socket := os.Getenv(SocketEnv)
@@ -78,17 +84,18 @@ func init() {
 	go process.listen(conn)
 }
 
-// Hit says that the process is at the named moment. It does not return if
-// the harness has armed the point and this is the hit that it waits for.
+// Hit says that the process is at the named moment. If the harness has armed
+// the point and this is the hit that it waits for, Hit returns only when it is
+// released.
 func Hit(name string) {
-	if process.hit(name) {
-		select {} // the harness kills the process
+	if released := process.hit(name); released != nil {
+		<-released
 	}
 }
 
-func (p *points) hit(name string) bool {
+func (p *points) hit(name string) (released <-chan struct{}) {
 	if !p.any.Load() {
-		return false
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,11 +107,13 @@ func (p *points) hit(name string) bool {
 		if a.left--; a.left > 0 {
 			continue
 		}
+		wait := make(chan struct{})
+		p.held[a.id] = wait
 		p.report(fmt.Sprintf("reached %s %s", a.id, a.point))
 		p.remove(a.id)
-		return true
+		return wait
 	}
-	return false
+	return nil
 }
 
 func (p *points) listen(conn net.Conn) {
@@ -127,6 +136,11 @@ func (p *points) command(words []string) {
 		p.any.Store(true)
 	case len(words) == 2 && words[0] == "disarm":
 		p.remove(words[1])
+	case len(words) == 2 && words[0] == "release":
+		if wait, ok := p.held[words[1]]; ok {
+			close(wait)
+			delete(p.held, words[1])
+		}
 	}
 }
 

@@ -459,6 +459,61 @@ func (GapCause) EnumDescriptor() ([]byte, []int) {
 	return file_twg_v1_twg_proto_rawDescGZIP(), []int{7}
 }
 
+// An unknown value is taken for PENDING.
+type TopicPresence int32
+
+const (
+	TopicPresence_TOPIC_PRESENCE_UNSPECIFIED TopicPresence = 0
+	TopicPresence_TOPIC_PRESENCE_THERE       TopicPresence = 1
+	// It cannot be read now, but will be without anybody's doing.
+	TopicPresence_TOPIC_PRESENCE_PENDING TopicPresence = 2
+	// It is not there, or may not be read, until somebody does something.
+	TopicPresence_TOPIC_PRESENCE_ABSENT TopicPresence = 3
+)
+
+// Enum value maps for TopicPresence.
+var (
+	TopicPresence_name = map[int32]string{
+		0: "TOPIC_PRESENCE_UNSPECIFIED",
+		1: "TOPIC_PRESENCE_THERE",
+		2: "TOPIC_PRESENCE_PENDING",
+		3: "TOPIC_PRESENCE_ABSENT",
+	}
+	TopicPresence_value = map[string]int32{
+		"TOPIC_PRESENCE_UNSPECIFIED": 0,
+		"TOPIC_PRESENCE_THERE":       1,
+		"TOPIC_PRESENCE_PENDING":     2,
+		"TOPIC_PRESENCE_ABSENT":      3,
+	}
+)
+
+func (x TopicPresence) Enum() *TopicPresence {
+	p := new(TopicPresence)
+	*p = x
+	return p
+}
+
+func (x TopicPresence) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TopicPresence) Descriptor() protoreflect.EnumDescriptor {
+	return file_twg_v1_twg_proto_enumTypes[8].Descriptor()
+}
+
+func (TopicPresence) Type() protoreflect.EnumType {
+	return &file_twg_v1_twg_proto_enumTypes[8]
+}
+
+func (x TopicPresence) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TopicPresence.Descriptor instead.
+func (TopicPresence) EnumDescriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{8}
+}
+
 // An unknown value is taken for BATCH.
 type Granularity int32
 
@@ -493,11 +548,11 @@ func (x Granularity) String() string {
 }
 
 func (Granularity) Descriptor() protoreflect.EnumDescriptor {
-	return file_twg_v1_twg_proto_enumTypes[8].Descriptor()
+	return file_twg_v1_twg_proto_enumTypes[9].Descriptor()
 }
 
 func (Granularity) Type() protoreflect.EnumType {
-	return &file_twg_v1_twg_proto_enumTypes[8]
+	return &file_twg_v1_twg_proto_enumTypes[9]
 }
 
 func (x Granularity) Number() protoreflect.EnumNumber {
@@ -506,7 +561,7 @@ func (x Granularity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Granularity.Descriptor instead.
 func (Granularity) EnumDescriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{8}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{9}
 }
 
 // An unknown value is a protocol error.
@@ -543,11 +598,11 @@ func (x Shape) String() string {
 }
 
 func (Shape) Descriptor() protoreflect.EnumDescriptor {
-	return file_twg_v1_twg_proto_enumTypes[9].Descriptor()
+	return file_twg_v1_twg_proto_enumTypes[10].Descriptor()
 }
 
 func (Shape) Type() protoreflect.EnumType {
-	return &file_twg_v1_twg_proto_enumTypes[9]
+	return &file_twg_v1_twg_proto_enumTypes[10]
 }
 
 func (x Shape) Number() protoreflect.EnumNumber {
@@ -556,7 +611,7 @@ func (x Shape) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Shape.Descriptor instead.
 func (Shape) EnumDescriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{9}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{10}
 }
 
 // An unknown value is a protocol error.
@@ -599,11 +654,11 @@ func (x OutcomeKind) String() string {
 }
 
 func (OutcomeKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_twg_v1_twg_proto_enumTypes[10].Descriptor()
+	return file_twg_v1_twg_proto_enumTypes[11].Descriptor()
 }
 
 func (OutcomeKind) Type() protoreflect.EnumType {
-	return &file_twg_v1_twg_proto_enumTypes[10]
+	return &file_twg_v1_twg_proto_enumTypes[11]
 }
 
 func (x OutcomeKind) Number() protoreflect.EnumNumber {
@@ -612,7 +667,7 @@ func (x OutcomeKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OutcomeKind.Descriptor instead.
 func (OutcomeKind) EnumDescriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{10}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{11}
 }
 
 // An unknown value is taken for OPEN.
@@ -658,11 +713,11 @@ func (x WindowState) String() string {
 }
 
 func (WindowState) Descriptor() protoreflect.EnumDescriptor {
-	return file_twg_v1_twg_proto_enumTypes[11].Descriptor()
+	return file_twg_v1_twg_proto_enumTypes[12].Descriptor()
 }
 
 func (WindowState) Type() protoreflect.EnumType {
-	return &file_twg_v1_twg_proto_enumTypes[11]
+	return &file_twg_v1_twg_proto_enumTypes[12]
 }
 
 func (x WindowState) Number() protoreflect.EnumNumber {
@@ -671,7 +726,7 @@ func (x WindowState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WindowState.Descriptor instead.
 func (WindowState) EnumDescriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{11}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{12}
 }
 
 type DescribeRequest struct {
@@ -1003,7 +1058,15 @@ type Capabilities struct {
 	MaxBatchBytes   int64    `protobuf:"varint,10,opt,name=max_batch_bytes,json=maxBatchBytes,proto3" json:"max_batch_bytes,omitempty"` // 0: the transport's limit
 	HoldsUntilClose bool     `protobuf:"varint,11,opt,name=holds_until_close,json=holdsUntilClose,proto3" json:"holds_until_close,omitempty"`
 	// For people: what the sink writes to.
-	Targets       []string `protobuf:"bytes,12,rep,name=targets,proto3" json:"targets,omitempty"`
+	Targets []string `protobuf:"bytes,12,rep,name=targets,proto3" json:"targets,omitempty"`
+	// Of a source: the topics that its settings name. None: they name no topic,
+	// or only a pattern.
+	Topics [][]byte `protobuf:"bytes,13,rep,name=topics,proto3" json:"topics,omitempty"`
+	// Of a source: what is shared out among all who name the same, such as a
+	// topic within a consumer group. For people, and to be compared.
+	Shares []string `protobuf:"bytes,14,rep,name=shares,proto3" json:"shares,omitempty"`
+	// Of a source: StartRun.known_as is obeyed.
+	Renames       bool `protobuf:"varint,15,opt,name=renames,proto3" json:"renames,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1120,6 +1183,27 @@ func (x *Capabilities) GetTargets() []string {
 		return x.Targets
 	}
 	return nil
+}
+
+func (x *Capabilities) GetTopics() [][]byte {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+func (x *Capabilities) GetShares() []string {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+func (x *Capabilities) GetRenames() bool {
+	if x != nil {
+		return x.Renames
+	}
+	return false
 }
 
 type Diagnostic struct {
@@ -1675,8 +1759,11 @@ type Limits struct {
 	FrameRecords   int64                  `protobuf:"varint,1,opt,name=frame_records,json=frameRecords,proto3" json:"frame_records,omitempty"`
 	FrameBytes     int64                  `protobuf:"varint,2,opt,name=frame_bytes,json=frameBytes,proto3" json:"frame_bytes,omitempty"`
 	MaxRecordBytes int64                  `protobuf:"varint,3,opt,name=max_record_bytes,json=maxRecordBytes,proto3" json:"max_record_bytes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How long to try to reach the plugin's server before giving up; 0: as long
+	// as the plugin's own settings say.
+	ConnectMs     int64 `protobuf:"varint,4,opt,name=connect_ms,json=connectMs,proto3" json:"connect_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1726,6 +1813,13 @@ func (x *Limits) GetFrameBytes() int64 {
 func (x *Limits) GetMaxRecordBytes() int64 {
 	if x != nil {
 		return x.MaxRecordBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetConnectMs() int64 {
+	if x != nil {
+		return x.ConnectMs
 	}
 	return 0
 }
@@ -2594,8 +2688,11 @@ type Assignment struct {
 	CommittedIncarnation []byte  `protobuf:"bytes,3,opt,name=committed_incarnation,json=committedIncarnation,proto3" json:"committed_incarnation,omitempty"` // empty: unknown
 	Initial              StartAt `protobuf:"varint,4,opt,name=initial,proto3,enum=twg.v1.StartAt" json:"initial,omitempty"`
 	TimestampMs          int64   `protobuf:"varint,5,opt,name=timestamp_ms,json=timestampMs,proto3" json:"timestamp_ms,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// The committed position was stored by a Commit of this kind of source, not
+	// by hand or by another program.
+	Marked        bool `protobuf:"varint,6,opt,name=marked,proto3" json:"marked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Assignment) Reset() {
@@ -2661,6 +2758,13 @@ func (x *Assignment) GetTimestampMs() int64 {
 		return x.TimestampMs
 	}
 	return 0
+}
+
+func (x *Assignment) GetMarked() bool {
+	if x != nil {
+		return x.Marked
+	}
+	return false
 }
 
 type Resolve struct {
@@ -2945,8 +3049,11 @@ type StartRun struct {
 	Run      uint64                 `protobuf:"varint,2,opt,name=run,proto3" json:"run,omitempty"`
 	Epoch    *Epoch                 `protobuf:"bytes,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Position int64                  `protobuf:"varint,4,opt,name=position,proto3" json:"position,omitempty"`
-	// Given to a store-managed source in place of the position.
-	Cursor        []byte `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The newest cursor at or below the position, if the store has one.
+	Cursor []byte `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The name under which the store knows the stream, where that is another:
+	// all that is said about this run carries it. Only with capability renames.
+	KnownAs       *Stream `protobuf:"bytes,6,opt,name=known_as,json=knownAs,proto3" json:"known_as,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3012,6 +3119,13 @@ func (x *StartRun) GetPosition() int64 {
 func (x *StartRun) GetCursor() []byte {
 	if x != nil {
 		return x.Cursor
+	}
+	return nil
+}
+
+func (x *StartRun) GetKnownAs() *Stream {
+	if x != nil {
+		return x.KnownAs
 	}
 	return nil
 }
@@ -3587,8 +3701,10 @@ func (x *Gap) GetReason() string {
 }
 
 type Lag struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Streams       []*StreamEnd           `protobuf:"bytes,1,rep,name=streams,proto3" json:"streams,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Streams []*StreamEnd           `protobuf:"bytes,1,rep,name=streams,proto3" json:"streams,omitempty"`
+	// Absent: nothing new about topics.
+	Topics        *TopicStates `protobuf:"bytes,2,opt,name=topics,proto3" json:"topics,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3630,6 +3746,119 @@ func (x *Lag) GetStreams() []*StreamEnd {
 	return nil
 }
 
+func (x *Lag) GetTopics() *TopicStates {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+// All topics that are to be read, as far as the settings name them.
+type TopicStates struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topics        []*TopicState          `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicStates) Reset() {
+	*x = TopicStates{}
+	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicStates) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicStates) ProtoMessage() {}
+
+func (x *TopicStates) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicStates.ProtoReflect.Descriptor instead.
+func (*TopicStates) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *TopicStates) GetTopics() []*TopicState {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+type TopicState struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Topic    []byte                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Presence TopicPresence          `protobuf:"varint,2,opt,name=presence,proto3,enum=twg.v1.TopicPresence" json:"presence,omitempty"`
+	// Why it cannot be read, for people.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicState) Reset() {
+	*x = TopicState{}
+	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicState) ProtoMessage() {}
+
+func (x *TopicState) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicState.ProtoReflect.Descriptor instead.
+func (*TopicState) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *TopicState) GetTopic() []byte {
+	if x != nil {
+		return x.Topic
+	}
+	return nil
+}
+
+func (x *TopicState) GetPresence() TopicPresence {
+	if x != nil {
+		return x.Presence
+	}
+	return TopicPresence_TOPIC_PRESENCE_UNSPECIFIED
+}
+
+func (x *TopicState) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type StreamEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Stream        *Stream                `protobuf:"bytes,1,opt,name=stream,proto3" json:"stream,omitempty"`
@@ -3642,7 +3871,7 @@ type StreamEnd struct {
 
 func (x *StreamEnd) Reset() {
 	*x = StreamEnd{}
-	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	mi := &file_twg_v1_twg_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3654,7 +3883,7 @@ func (x *StreamEnd) String() string {
 func (*StreamEnd) ProtoMessage() {}
 
 func (x *StreamEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	mi := &file_twg_v1_twg_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3667,7 +3896,7 @@ func (x *StreamEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamEnd.ProtoReflect.Descriptor instead.
 func (*StreamEnd) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{42}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StreamEnd) GetStream() *Stream {
@@ -3707,7 +3936,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	mi := &file_twg_v1_twg_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3719,7 +3948,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	mi := &file_twg_v1_twg_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3732,7 +3961,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{43}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Ended) GetRuns() []uint64 {
@@ -3753,7 +3982,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_twg_v1_twg_proto_msgTypes[44]
+	mi := &file_twg_v1_twg_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3765,7 +3994,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[44]
+	mi := &file_twg_v1_twg_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3778,7 +4007,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{44}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Stop) GetDeadlineMs() int64 {
@@ -3796,7 +4025,7 @@ type Stopped struct {
 
 func (x *Stopped) Reset() {
 	*x = Stopped{}
-	mi := &file_twg_v1_twg_proto_msgTypes[45]
+	mi := &file_twg_v1_twg_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3808,7 +4037,7 @@ func (x *Stopped) String() string {
 func (*Stopped) ProtoMessage() {}
 
 func (x *Stopped) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[45]
+	mi := &file_twg_v1_twg_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3821,7 +4050,7 @@ func (x *Stopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stopped.ProtoReflect.Descriptor instead.
 func (*Stopped) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{45}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{47}
 }
 
 // Host to sink.
@@ -3842,7 +4071,7 @@ type SinkCommand struct {
 
 func (x *SinkCommand) Reset() {
 	*x = SinkCommand{}
-	mi := &file_twg_v1_twg_proto_msgTypes[46]
+	mi := &file_twg_v1_twg_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3854,7 +4083,7 @@ func (x *SinkCommand) String() string {
 func (*SinkCommand) ProtoMessage() {}
 
 func (x *SinkCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[46]
+	mi := &file_twg_v1_twg_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3867,7 +4096,7 @@ func (x *SinkCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkCommand.ProtoReflect.Descriptor instead.
 func (*SinkCommand) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{46}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SinkCommand) GetMsg() isSinkCommand_Msg {
@@ -3990,7 +4219,7 @@ type SinkEvent struct {
 
 func (x *SinkEvent) Reset() {
 	*x = SinkEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[47]
+	mi := &file_twg_v1_twg_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4002,7 +4231,7 @@ func (x *SinkEvent) String() string {
 func (*SinkEvent) ProtoMessage() {}
 
 func (x *SinkEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[47]
+	mi := &file_twg_v1_twg_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4015,7 +4244,7 @@ func (x *SinkEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkEvent.ProtoReflect.Descriptor instead.
 func (*SinkEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{47}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SinkEvent) GetMsg() isSinkEvent_Msg {
@@ -4147,7 +4376,7 @@ type OpenSink struct {
 
 func (x *OpenSink) Reset() {
 	*x = OpenSink{}
-	mi := &file_twg_v1_twg_proto_msgTypes[48]
+	mi := &file_twg_v1_twg_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4159,7 +4388,7 @@ func (x *OpenSink) String() string {
 func (*OpenSink) ProtoMessage() {}
 
 func (x *OpenSink) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[48]
+	mi := &file_twg_v1_twg_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4172,7 +4401,7 @@ func (x *OpenSink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSink.ProtoReflect.Descriptor instead.
 func (*OpenSink) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{48}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *OpenSink) GetSession() uint64 {
@@ -4229,7 +4458,7 @@ type SinkBatch struct {
 
 func (x *SinkBatch) Reset() {
 	*x = SinkBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[49]
+	mi := &file_twg_v1_twg_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4470,7 @@ func (x *SinkBatch) String() string {
 func (*SinkBatch) ProtoMessage() {}
 
 func (x *SinkBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[49]
+	mi := &file_twg_v1_twg_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4483,7 @@ func (x *SinkBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkBatch.ProtoReflect.Descriptor instead.
 func (*SinkBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{49}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SinkBatch) GetSession() uint64 {
@@ -4323,7 +4552,7 @@ type RowRange struct {
 
 func (x *RowRange) Reset() {
 	*x = RowRange{}
-	mi := &file_twg_v1_twg_proto_msgTypes[50]
+	mi := &file_twg_v1_twg_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4335,7 +4564,7 @@ func (x *RowRange) String() string {
 func (*RowRange) ProtoMessage() {}
 
 func (x *RowRange) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[50]
+	mi := &file_twg_v1_twg_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4348,7 +4577,7 @@ func (x *RowRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowRange.ProtoReflect.Descriptor instead.
 func (*RowRange) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{50}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RowRange) GetFrom() uint32 {
@@ -4374,7 +4603,7 @@ type Flush struct {
 
 func (x *Flush) Reset() {
 	*x = Flush{}
-	mi := &file_twg_v1_twg_proto_msgTypes[51]
+	mi := &file_twg_v1_twg_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4386,7 +4615,7 @@ func (x *Flush) String() string {
 func (*Flush) ProtoMessage() {}
 
 func (x *Flush) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[51]
+	mi := &file_twg_v1_twg_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4399,7 +4628,7 @@ func (x *Flush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flush.ProtoReflect.Descriptor instead.
 func (*Flush) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{51}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Flush) GetSeq() uint64 {
@@ -4420,7 +4649,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_twg_v1_twg_proto_msgTypes[52]
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4432,7 +4661,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[52]
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4445,7 +4674,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{52}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Receipt) GetSession() uint64 {
@@ -4485,7 +4714,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_twg_v1_twg_proto_msgTypes[53]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4497,7 +4726,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[53]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4510,7 +4739,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{53}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Outcome) GetSpan() uint32 {
@@ -4566,7 +4795,7 @@ type RejectedRow struct {
 
 func (x *RejectedRow) Reset() {
 	*x = RejectedRow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +4807,7 @@ func (x *RejectedRow) String() string {
 func (*RejectedRow) ProtoMessage() {}
 
 func (x *RejectedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +4820,7 @@ func (x *RejectedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RejectedRow.ProtoReflect.Descriptor instead.
 func (*RejectedRow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RejectedRow) GetPosition() int64 {
@@ -4627,7 +4856,7 @@ type ReplayRequest struct {
 
 func (x *ReplayRequest) Reset() {
 	*x = ReplayRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4639,7 +4868,7 @@ func (x *ReplayRequest) String() string {
 func (*ReplayRequest) ProtoMessage() {}
 
 func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4652,7 +4881,7 @@ func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRequest.ProtoReflect.Descriptor instead.
 func (*ReplayRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ReplayRequest) GetStream() *Stream {
@@ -4697,7 +4926,7 @@ type ReplayEvent struct {
 
 func (x *ReplayEvent) Reset() {
 	*x = ReplayEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4709,7 +4938,7 @@ func (x *ReplayEvent) String() string {
 func (*ReplayEvent) ProtoMessage() {}
 
 func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4722,7 +4951,7 @@ func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayEvent.ProtoReflect.Descriptor instead.
 func (*ReplayEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ReplayEvent) GetMsg() isReplayEvent_Msg {
@@ -4792,7 +5021,7 @@ type ReplayBatch struct {
 
 func (x *ReplayBatch) Reset() {
 	*x = ReplayBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4804,7 +5033,7 @@ func (x *ReplayBatch) String() string {
 func (*ReplayBatch) ProtoMessage() {}
 
 func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4817,7 +5046,7 @@ func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayBatch.ProtoReflect.Descriptor instead.
 func (*ReplayBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ReplayBatch) GetSpans() []*Span {
@@ -4851,7 +5080,7 @@ type ReplayDone struct {
 
 func (x *ReplayDone) Reset() {
 	*x = ReplayDone{}
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4863,7 +5092,7 @@ func (x *ReplayDone) String() string {
 func (*ReplayDone) ProtoMessage() {}
 
 func (x *ReplayDone) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4876,7 +5105,7 @@ func (x *ReplayDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayDone.ProtoReflect.Descriptor instead.
 func (*ReplayDone) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ReplayDone) GetRead() []*Span {
@@ -4896,7 +5125,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4908,7 +5137,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4921,7 +5150,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *AcquireRequest) GetOwner() string {
@@ -4947,7 +5176,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +5188,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +5201,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AcquireResponse) GetStreams() []*AcquiredEpoch {
@@ -4993,7 +5222,7 @@ type AcquiredEpoch struct {
 
 func (x *AcquiredEpoch) Reset() {
 	*x = AcquiredEpoch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5005,7 +5234,7 @@ func (x *AcquiredEpoch) String() string {
 func (*AcquiredEpoch) ProtoMessage() {}
 
 func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5018,7 +5247,7 @@ func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquiredEpoch.ProtoReflect.Descriptor instead.
 func (*AcquiredEpoch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcquiredEpoch) GetStream() *Stream {
@@ -5052,7 +5281,7 @@ type CoverageRequest struct {
 
 func (x *CoverageRequest) Reset() {
 	*x = CoverageRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5293,7 @@ func (x *CoverageRequest) String() string {
 func (*CoverageRequest) ProtoMessage() {}
 
 func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5306,7 @@ func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRequest.ProtoReflect.Descriptor instead.
 func (*CoverageRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CoverageRequest) GetLane() string {
@@ -5103,7 +5332,7 @@ type CoverageResponse struct {
 
 func (x *CoverageResponse) Reset() {
 	*x = CoverageResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5115,7 +5344,7 @@ func (x *CoverageResponse) String() string {
 func (*CoverageResponse) ProtoMessage() {}
 
 func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5128,7 +5357,7 @@ func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageResponse.ProtoReflect.Descriptor instead.
 func (*CoverageResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CoverageResponse) GetStreams() []*StreamCoverage {
@@ -5150,7 +5379,7 @@ type StreamCoverage struct {
 
 func (x *StreamCoverage) Reset() {
 	*x = StreamCoverage{}
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5162,7 +5391,7 @@ func (x *StreamCoverage) String() string {
 func (*StreamCoverage) ProtoMessage() {}
 
 func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5175,7 +5404,7 @@ func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCoverage.ProtoReflect.Descriptor instead.
 func (*StreamCoverage) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *StreamCoverage) GetStream() *Stream {
@@ -5215,7 +5444,7 @@ type CursorsRequest struct {
 
 func (x *CursorsRequest) Reset() {
 	*x = CursorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5227,7 +5456,7 @@ func (x *CursorsRequest) String() string {
 func (*CursorsRequest) ProtoMessage() {}
 
 func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5240,7 +5469,7 @@ func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsRequest.ProtoReflect.Descriptor instead.
 func (*CursorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *CursorsRequest) GetStreams() []*Stream {
@@ -5259,7 +5488,7 @@ type CursorsResponse struct {
 
 func (x *CursorsResponse) Reset() {
 	*x = CursorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5271,7 +5500,7 @@ func (x *CursorsResponse) String() string {
 func (*CursorsResponse) ProtoMessage() {}
 
 func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5284,7 +5513,7 @@ func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsResponse.ProtoReflect.Descriptor instead.
 func (*CursorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CursorsResponse) GetCursors() []*Cursor {
@@ -5304,7 +5533,7 @@ type RecordRequest struct {
 
 func (x *RecordRequest) Reset() {
 	*x = RecordRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5316,7 +5545,7 @@ func (x *RecordRequest) String() string {
 func (*RecordRequest) ProtoMessage() {}
 
 func (x *RecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5329,7 +5558,7 @@ func (x *RecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRequest.ProtoReflect.Descriptor instead.
 func (*RecordRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RecordRequest) GetLane() string {
@@ -5361,7 +5590,7 @@ type CoverageRecord struct {
 
 func (x *CoverageRecord) Reset() {
 	*x = CoverageRecord{}
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5373,7 +5602,7 @@ func (x *CoverageRecord) String() string {
 func (*CoverageRecord) ProtoMessage() {}
 
 func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5386,7 +5615,7 @@ func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRecord.ProtoReflect.Descriptor instead.
 func (*CoverageRecord) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CoverageRecord) GetStream() *Stream {
@@ -5439,7 +5668,7 @@ type RecordResponse struct {
 
 func (x *RecordResponse) Reset() {
 	*x = RecordResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5451,7 +5680,7 @@ func (x *RecordResponse) String() string {
 func (*RecordResponse) ProtoMessage() {}
 
 func (x *RecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5464,7 +5693,7 @@ func (x *RecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordResponse.ProtoReflect.Descriptor instead.
 func (*RecordResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
 }
 
 type FloorsRequest struct {
@@ -5477,7 +5706,7 @@ type FloorsRequest struct {
 
 func (x *FloorsRequest) Reset() {
 	*x = FloorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5489,7 +5718,7 @@ func (x *FloorsRequest) String() string {
 func (*FloorsRequest) ProtoMessage() {}
 
 func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5502,7 +5731,7 @@ func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsRequest.ProtoReflect.Descriptor instead.
 func (*FloorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *FloorsRequest) GetLane() string {
@@ -5528,7 +5757,7 @@ type FloorsResponse struct {
 
 func (x *FloorsResponse) Reset() {
 	*x = FloorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5540,7 +5769,7 @@ func (x *FloorsResponse) String() string {
 func (*FloorsResponse) ProtoMessage() {}
 
 func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5553,7 +5782,7 @@ func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsResponse.ProtoReflect.Descriptor instead.
 func (*FloorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *FloorsResponse) GetStreams() []*StreamFloors {
@@ -5574,7 +5803,7 @@ type StreamFloors struct {
 
 func (x *StreamFloors) Reset() {
 	*x = StreamFloors{}
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5586,7 +5815,7 @@ func (x *StreamFloors) String() string {
 func (*StreamFloors) ProtoMessage() {}
 
 func (x *StreamFloors) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5599,7 +5828,7 @@ func (x *StreamFloors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamFloors.ProtoReflect.Descriptor instead.
 func (*StreamFloors) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *StreamFloors) GetStream() *Stream {
@@ -5645,7 +5874,7 @@ type RecoveryWindow struct {
 
 func (x *RecoveryWindow) Reset() {
 	*x = RecoveryWindow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5657,7 +5886,7 @@ func (x *RecoveryWindow) String() string {
 func (*RecoveryWindow) ProtoMessage() {}
 
 func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5670,7 +5899,7 @@ func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryWindow.ProtoReflect.Descriptor instead.
 func (*RecoveryWindow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RecoveryWindow) GetId() uint64 {
@@ -5761,7 +5990,7 @@ type WindowsRequest struct {
 
 func (x *WindowsRequest) Reset() {
 	*x = WindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5773,7 +6002,7 @@ func (x *WindowsRequest) String() string {
 func (*WindowsRequest) ProtoMessage() {}
 
 func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5786,7 +6015,7 @@ func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsRequest.ProtoReflect.Descriptor instead.
 func (*WindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *WindowsRequest) GetLane() string {
@@ -5812,7 +6041,7 @@ type WindowsResponse struct {
 
 func (x *WindowsResponse) Reset() {
 	*x = WindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5824,7 +6053,7 @@ func (x *WindowsResponse) String() string {
 func (*WindowsResponse) ProtoMessage() {}
 
 func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5837,7 +6066,7 @@ func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsResponse.ProtoReflect.Descriptor instead.
 func (*WindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WindowsResponse) GetWindows() []*RecoveryWindow {
@@ -5857,7 +6086,7 @@ type PlanWindowsRequest struct {
 
 func (x *PlanWindowsRequest) Reset() {
 	*x = PlanWindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5869,7 +6098,7 @@ func (x *PlanWindowsRequest) String() string {
 func (*PlanWindowsRequest) ProtoMessage() {}
 
 func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5882,7 +6111,7 @@ func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsRequest.ProtoReflect.Descriptor instead.
 func (*PlanWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PlanWindowsRequest) GetLane() string {
@@ -5909,7 +6138,7 @@ type PlanWindowsResponse struct {
 
 func (x *PlanWindowsResponse) Reset() {
 	*x = PlanWindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5921,7 +6150,7 @@ func (x *PlanWindowsResponse) String() string {
 func (*PlanWindowsResponse) ProtoMessage() {}
 
 func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5934,7 +6163,7 @@ func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsResponse.ProtoReflect.Descriptor instead.
 func (*PlanWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *PlanWindowsResponse) GetInserted() []*RecoveryWindow {
@@ -5958,7 +6187,7 @@ type ClaimWindowRequest struct {
 
 func (x *ClaimWindowRequest) Reset() {
 	*x = ClaimWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5970,7 +6199,7 @@ func (x *ClaimWindowRequest) String() string {
 func (*ClaimWindowRequest) ProtoMessage() {}
 
 func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5983,7 +6212,7 @@ func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowRequest.ProtoReflect.Descriptor instead.
 func (*ClaimWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ClaimWindowRequest) GetLane() string {
@@ -6030,7 +6259,7 @@ type ClaimWindowResponse struct {
 
 func (x *ClaimWindowResponse) Reset() {
 	*x = ClaimWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6042,7 +6271,7 @@ func (x *ClaimWindowResponse) String() string {
 func (*ClaimWindowResponse) ProtoMessage() {}
 
 func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6055,7 +6284,7 @@ func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowResponse.ProtoReflect.Descriptor instead.
 func (*ClaimWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ClaimWindowResponse) GetWindow() *RecoveryWindow {
@@ -6076,7 +6305,7 @@ type RenewWindowRequest struct {
 
 func (x *RenewWindowRequest) Reset() {
 	*x = RenewWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6088,7 +6317,7 @@ func (x *RenewWindowRequest) String() string {
 func (*RenewWindowRequest) ProtoMessage() {}
 
 func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6101,7 +6330,7 @@ func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowRequest.ProtoReflect.Descriptor instead.
 func (*RenewWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *RenewWindowRequest) GetId() uint64 {
@@ -6134,7 +6363,7 @@ type RenewWindowResponse struct {
 
 func (x *RenewWindowResponse) Reset() {
 	*x = RenewWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6146,7 +6375,7 @@ func (x *RenewWindowResponse) String() string {
 func (*RenewWindowResponse) ProtoMessage() {}
 
 func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6159,7 +6388,7 @@ func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowResponse.ProtoReflect.Descriptor instead.
 func (*RenewWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *RenewWindowResponse) GetLeaseVersion() uint64 {
@@ -6185,7 +6414,7 @@ type CompleteWindowRequest struct {
 
 func (x *CompleteWindowRequest) Reset() {
 	*x = CompleteWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6197,7 +6426,7 @@ func (x *CompleteWindowRequest) String() string {
 func (*CompleteWindowRequest) ProtoMessage() {}
 
 func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6210,7 +6439,7 @@ func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowRequest.ProtoReflect.Descriptor instead.
 func (*CompleteWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *CompleteWindowRequest) GetId() uint64 {
@@ -6256,7 +6485,7 @@ type CompleteWindowResponse struct {
 
 func (x *CompleteWindowResponse) Reset() {
 	*x = CompleteWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6268,7 +6497,7 @@ func (x *CompleteWindowResponse) String() string {
 func (*CompleteWindowResponse) ProtoMessage() {}
 
 func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6281,7 +6510,7 @@ func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowResponse.ProtoReflect.Descriptor instead.
 func (*CompleteWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
 }
 
 type StreamsRequest struct {
@@ -6292,7 +6521,7 @@ type StreamsRequest struct {
 
 func (x *StreamsRequest) Reset() {
 	*x = StreamsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6304,7 +6533,7 @@ func (x *StreamsRequest) String() string {
 func (*StreamsRequest) ProtoMessage() {}
 
 func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6317,7 +6546,7 @@ func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsRequest.ProtoReflect.Descriptor instead.
 func (*StreamsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
 }
 
 // Every stream that the store has an epoch or coverage of, in any lane.
@@ -6330,7 +6559,7 @@ type StreamsResponse struct {
 
 func (x *StreamsResponse) Reset() {
 	*x = StreamsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6342,7 +6571,7 @@ func (x *StreamsResponse) String() string {
 func (*StreamsResponse) ProtoMessage() {}
 
 func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6355,7 +6584,7 @@ func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsResponse.ProtoReflect.Descriptor instead.
 func (*StreamsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *StreamsResponse) GetStreams() []*Stream {
@@ -6378,7 +6607,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6390,7 +6619,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6403,7 +6632,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *PruneRequest) GetStreams() []*PruneStream {
@@ -6434,7 +6663,7 @@ type PruneStream struct {
 
 func (x *PruneStream) Reset() {
 	*x = PruneStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6675,7 @@ func (x *PruneStream) String() string {
 func (*PruneStream) ProtoMessage() {}
 
 func (x *PruneStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6688,7 @@ func (x *PruneStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStream.ProtoReflect.Descriptor instead.
 func (*PruneStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *PruneStream) GetStream() *Stream {
@@ -6492,7 +6721,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6504,7 +6733,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6517,7 +6746,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *PruneResponse) GetStreams() []*PrunedStream {
@@ -6538,7 +6767,7 @@ type PrunedStream struct {
 
 func (x *PrunedStream) Reset() {
 	*x = PrunedStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6550,7 +6779,7 @@ func (x *PrunedStream) String() string {
 func (*PrunedStream) ProtoMessage() {}
 
 func (x *PrunedStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6563,7 +6792,7 @@ func (x *PrunedStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrunedStream.ProtoReflect.Descriptor instead.
 func (*PrunedStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *PrunedStream) GetStream() *Stream {
@@ -6612,7 +6841,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x11ConfigureResponse\x128\n" +
 	"\fcapabilities\x18\x01 \x01(\v2\x14.twg.v1.CapabilitiesR\fcapabilities\x124\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x12.twg.v1.DiagnosticR\vdiagnostics\x12\x1a\n" +
-	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xa8\x03\n" +
+	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xf2\x03\n" +
 	"\fCapabilities\x122\n" +
 	"\bposition\x18\x01 \x01(\x0e2\x16.twg.v1.PositionRegimeR\bposition\x12&\n" +
 	"\x06origin\x18\x02 \x01(\x0e2\x0e.twg.v1.OriginR\x06origin\x12\x18\n" +
@@ -6631,7 +6860,10 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x0fmax_batch_bytes\x18\n" +
 	" \x01(\x03R\rmaxBatchBytes\x12*\n" +
 	"\x11holds_until_close\x18\v \x01(\bR\x0fholdsUntilClose\x12\x18\n" +
-	"\atargets\x18\f \x03(\tR\atargets\"l\n" +
+	"\atargets\x18\f \x03(\tR\atargets\x12\x16\n" +
+	"\x06topics\x18\r \x03(\fR\x06topics\x12\x16\n" +
+	"\x06shares\x18\x0e \x03(\tR\x06shares\x12\x18\n" +
+	"\arenames\x18\x0f \x01(\bR\arenames\"l\n" +
 	"\n" +
 	"Diagnostic\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\bR\awarning\x12\x12\n" +
@@ -6672,12 +6904,14 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12&\n" +
 	"\x06stream\x18\x05 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x10\n" +
 	"\x03run\x18\x06 \x01(\x04R\x03run\x12\x1a\n" +
-	"\bposition\x18\a \x01(\x03R\bposition\"x\n" +
+	"\bposition\x18\a \x01(\x03R\bposition\"\x97\x01\n" +
 	"\x06Limits\x12#\n" +
 	"\rframe_records\x18\x01 \x01(\x03R\fframeRecords\x12\x1f\n" +
 	"\vframe_bytes\x18\x02 \x01(\x03R\n" +
 	"frameBytes\x12(\n" +
-	"\x10max_record_bytes\x18\x03 \x01(\x03R\x0emaxRecordBytes\";\n" +
+	"\x10max_record_bytes\x18\x03 \x01(\x03R\x0emaxRecordBytes\x12\x1d\n" +
+	"\n" +
+	"connect_ms\x18\x04 \x01(\x03R\tconnectMs\";\n" +
 	"\x04Ping\x12\x14\n" +
 	"\x05nonce\x18\x01 \x01(\x04R\x05nonce\x12\x1d\n" +
 	"\n" +
@@ -6729,14 +6963,15 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\acursors\x18\x02 \x03(\v2\x0e.twg.v1.CursorR\acursors\x12\x14\n" +
 	"\x05frame\x18\x0f \x01(\fR\x05frame\"8\n" +
 	"\bAssigned\x12,\n" +
-	"\astreams\x18\x01 \x03(\v2\x12.twg.v1.AssignmentR\astreams\"\xd5\x01\n" +
+	"\astreams\x18\x01 \x03(\v2\x12.twg.v1.AssignmentR\astreams\"\xed\x01\n" +
 	"\n" +
 	"Assignment\x12&\n" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x1c\n" +
 	"\tcommitted\x18\x02 \x01(\x03R\tcommitted\x123\n" +
 	"\x15committed_incarnation\x18\x03 \x01(\fR\x14committedIncarnation\x12)\n" +
 	"\ainitial\x18\x04 \x01(\x0e2\x0f.twg.v1.StartAtR\ainitial\x12!\n" +
-	"\ftimestamp_ms\x18\x05 \x01(\x03R\vtimestampMs\"L\n" +
+	"\ftimestamp_ms\x18\x05 \x01(\x03R\vtimestampMs\x12\x16\n" +
+	"\x06marked\x18\x06 \x01(\bR\x06marked\"L\n" +
 	"\aResolve\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12'\n" +
 	"\aqueries\x18\x02 \x03(\v2\r.twg.v1.QueryR\aqueries\"s\n" +
@@ -6753,13 +6988,14 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\x03R\bposition\"G\n" +
 	"\x05Start\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12$\n" +
-	"\x04runs\x18\x02 \x03(\v2\x10.twg.v1.StartRunR\x04runs\"\x9d\x01\n" +
+	"\x04runs\x18\x02 \x03(\v2\x10.twg.v1.StartRunR\x04runs\"\xc8\x01\n" +
 	"\bStartRun\x12&\n" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\x04R\x03run\x12#\n" +
 	"\x05epoch\x18\x03 \x01(\v2\r.twg.v1.EpochR\x05epoch\x12\x1a\n" +
 	"\bposition\x18\x04 \x01(\x03R\bposition\x12\x16\n" +
-	"\x06cursor\x18\x05 \x01(\fR\x06cursor\"H\n" +
+	"\x06cursor\x18\x05 \x01(\fR\x06cursor\x12)\n" +
+	"\bknown_as\x18\x06 \x01(\v2\x0e.twg.v1.StreamR\aknownAs\"H\n" +
 	"\aStarted\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\x04R\arequest\x12#\n" +
 	"\x05error\x18\x02 \x01(\v2\r.twg.v1.ErrorR\x05error\"F\n" +
@@ -6796,9 +7032,17 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x06wanted\x18\x03 \x01(\x03R\x06wanted\x12\x1c\n" +
 	"\tavailable\x18\x04 \x01(\x03R\tavailable\x12&\n" +
 	"\x05cause\x18\x05 \x01(\x0e2\x10.twg.v1.GapCauseR\x05cause\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"2\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"_\n" +
 	"\x03Lag\x12+\n" +
-	"\astreams\x18\x01 \x03(\v2\x11.twg.v1.StreamEndR\astreams\"l\n" +
+	"\astreams\x18\x01 \x03(\v2\x11.twg.v1.StreamEndR\astreams\x12+\n" +
+	"\x06topics\x18\x02 \x01(\v2\x13.twg.v1.TopicStatesR\x06topics\"9\n" +
+	"\vTopicStates\x12*\n" +
+	"\x06topics\x18\x01 \x03(\v2\x12.twg.v1.TopicStateR\x06topics\"m\n" +
+	"\n" +
+	"TopicState\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\fR\x05topic\x121\n" +
+	"\bpresence\x18\x02 \x01(\x0e2\x15.twg.v1.TopicPresenceR\bpresence\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"l\n" +
 	"\tStreamEnd\x12&\n" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\x04R\x03run\x12\x10\n" +
@@ -7027,7 +7271,12 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\bGapCause\x12\x19\n" +
 	"\x15GAP_CAUSE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16GAP_CAUSE_OUT_OF_RANGE\x10\x01\x12\x16\n" +
-	"\x12GAP_CAUSE_DIVERGED\x10\x02*Y\n" +
+	"\x12GAP_CAUSE_DIVERGED\x10\x02*\x80\x01\n" +
+	"\rTopicPresence\x12\x1e\n" +
+	"\x1aTOPIC_PRESENCE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14TOPIC_PRESENCE_THERE\x10\x01\x12\x1a\n" +
+	"\x16TOPIC_PRESENCE_PENDING\x10\x02\x12\x19\n" +
+	"\x15TOPIC_PRESENCE_ABSENT\x10\x03*Y\n" +
 	"\vGranularity\x12\x1b\n" +
 	"\x17GRANULARITY_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GRANULARITY_BATCH\x10\x01\x12\x16\n" +
@@ -7083,8 +7332,8 @@ func file_twg_v1_twg_proto_rawDescGZIP() []byte {
 	return file_twg_v1_twg_proto_rawDescData
 }
 
-var file_twg_v1_twg_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
+var file_twg_v1_twg_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
+var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_twg_v1_twg_proto_goTypes = []any{
 	(PluginKind)(0),                // 0: twg.v1.PluginKind
 	(PositionRegime)(0),            // 1: twg.v1.PositionRegime
@@ -7094,271 +7343,278 @@ var file_twg_v1_twg_proto_goTypes = []any{
 	(ErrorKind)(0),                 // 5: twg.v1.ErrorKind
 	(StartAt)(0),                   // 6: twg.v1.StartAt
 	(GapCause)(0),                  // 7: twg.v1.GapCause
-	(Granularity)(0),               // 8: twg.v1.Granularity
-	(Shape)(0),                     // 9: twg.v1.Shape
-	(OutcomeKind)(0),               // 10: twg.v1.OutcomeKind
-	(WindowState)(0),               // 11: twg.v1.WindowState
-	(*DescribeRequest)(nil),        // 12: twg.v1.DescribeRequest
-	(*DescribeResponse)(nil),       // 13: twg.v1.DescribeResponse
-	(*Attribute)(nil),              // 14: twg.v1.Attribute
-	(*ConfigureRequest)(nil),       // 15: twg.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),      // 16: twg.v1.ConfigureResponse
-	(*Capabilities)(nil),           // 17: twg.v1.Capabilities
-	(*Diagnostic)(nil),             // 18: twg.v1.Diagnostic
-	(*Stream)(nil),                 // 19: twg.v1.Stream
-	(*Epoch)(nil),                  // 20: twg.v1.Epoch
-	(*Span)(nil),                   // 21: twg.v1.Span
-	(*Cursor)(nil),                 // 22: twg.v1.Cursor
-	(*Interval)(nil),               // 23: twg.v1.Interval
-	(*VoidInterval)(nil),           // 24: twg.v1.VoidInterval
-	(*Error)(nil),                  // 25: twg.v1.Error
-	(*Limits)(nil),                 // 26: twg.v1.Limits
-	(*Ping)(nil),                   // 27: twg.v1.Ping
-	(*Pong)(nil),                   // 28: twg.v1.Pong
-	(*SourceCommand)(nil),          // 29: twg.v1.SourceCommand
-	(*SourceEvent)(nil),            // 30: twg.v1.SourceEvent
-	(*OpenSource)(nil),             // 31: twg.v1.OpenSource
-	(*Opened)(nil),                 // 32: twg.v1.Opened
-	(*Credit)(nil),                 // 33: twg.v1.Credit
-	(*SourceBatch)(nil),            // 34: twg.v1.SourceBatch
-	(*Assigned)(nil),               // 35: twg.v1.Assigned
-	(*Assignment)(nil),             // 36: twg.v1.Assignment
-	(*Resolve)(nil),                // 37: twg.v1.Resolve
-	(*Query)(nil),                  // 38: twg.v1.Query
-	(*Resolved)(nil),               // 39: twg.v1.Resolved
-	(*ResolvedPosition)(nil),       // 40: twg.v1.ResolvedPosition
-	(*Start)(nil),                  // 41: twg.v1.Start
-	(*StartRun)(nil),               // 42: twg.v1.StartRun
-	(*Started)(nil),                // 43: twg.v1.Started
-	(*Commit)(nil),                 // 44: twg.v1.Commit
-	(*Mark)(nil),                   // 45: twg.v1.Mark
-	(*Committed)(nil),              // 46: twg.v1.Committed
-	(*CommittedMark)(nil),          // 47: twg.v1.CommittedMark
-	(*Drop)(nil),                   // 48: twg.v1.Drop
-	(*Dropped)(nil),                // 49: twg.v1.Dropped
-	(*Revoking)(nil),               // 50: twg.v1.Revoking
-	(*Lost)(nil),                   // 51: twg.v1.Lost
-	(*Gap)(nil),                    // 52: twg.v1.Gap
-	(*Lag)(nil),                    // 53: twg.v1.Lag
-	(*StreamEnd)(nil),              // 54: twg.v1.StreamEnd
-	(*Ended)(nil),                  // 55: twg.v1.Ended
-	(*Stop)(nil),                   // 56: twg.v1.Stop
-	(*Stopped)(nil),                // 57: twg.v1.Stopped
-	(*SinkCommand)(nil),            // 58: twg.v1.SinkCommand
-	(*SinkEvent)(nil),              // 59: twg.v1.SinkEvent
-	(*OpenSink)(nil),               // 60: twg.v1.OpenSink
-	(*SinkBatch)(nil),              // 61: twg.v1.SinkBatch
-	(*RowRange)(nil),               // 62: twg.v1.RowRange
-	(*Flush)(nil),                  // 63: twg.v1.Flush
-	(*Receipt)(nil),                // 64: twg.v1.Receipt
-	(*Outcome)(nil),                // 65: twg.v1.Outcome
-	(*RejectedRow)(nil),            // 66: twg.v1.RejectedRow
-	(*ReplayRequest)(nil),          // 67: twg.v1.ReplayRequest
-	(*ReplayEvent)(nil),            // 68: twg.v1.ReplayEvent
-	(*ReplayBatch)(nil),            // 69: twg.v1.ReplayBatch
-	(*ReplayDone)(nil),             // 70: twg.v1.ReplayDone
-	(*AcquireRequest)(nil),         // 71: twg.v1.AcquireRequest
-	(*AcquireResponse)(nil),        // 72: twg.v1.AcquireResponse
-	(*AcquiredEpoch)(nil),          // 73: twg.v1.AcquiredEpoch
-	(*CoverageRequest)(nil),        // 74: twg.v1.CoverageRequest
-	(*CoverageResponse)(nil),       // 75: twg.v1.CoverageResponse
-	(*StreamCoverage)(nil),         // 76: twg.v1.StreamCoverage
-	(*CursorsRequest)(nil),         // 77: twg.v1.CursorsRequest
-	(*CursorsResponse)(nil),        // 78: twg.v1.CursorsResponse
-	(*RecordRequest)(nil),          // 79: twg.v1.RecordRequest
-	(*CoverageRecord)(nil),         // 80: twg.v1.CoverageRecord
-	(*RecordResponse)(nil),         // 81: twg.v1.RecordResponse
-	(*FloorsRequest)(nil),          // 82: twg.v1.FloorsRequest
-	(*FloorsResponse)(nil),         // 83: twg.v1.FloorsResponse
-	(*StreamFloors)(nil),           // 84: twg.v1.StreamFloors
-	(*RecoveryWindow)(nil),         // 85: twg.v1.RecoveryWindow
-	(*WindowsRequest)(nil),         // 86: twg.v1.WindowsRequest
-	(*WindowsResponse)(nil),        // 87: twg.v1.WindowsResponse
-	(*PlanWindowsRequest)(nil),     // 88: twg.v1.PlanWindowsRequest
-	(*PlanWindowsResponse)(nil),    // 89: twg.v1.PlanWindowsResponse
-	(*ClaimWindowRequest)(nil),     // 90: twg.v1.ClaimWindowRequest
-	(*ClaimWindowResponse)(nil),    // 91: twg.v1.ClaimWindowResponse
-	(*RenewWindowRequest)(nil),     // 92: twg.v1.RenewWindowRequest
-	(*RenewWindowResponse)(nil),    // 93: twg.v1.RenewWindowResponse
-	(*CompleteWindowRequest)(nil),  // 94: twg.v1.CompleteWindowRequest
-	(*CompleteWindowResponse)(nil), // 95: twg.v1.CompleteWindowResponse
-	(*StreamsRequest)(nil),         // 96: twg.v1.StreamsRequest
-	(*StreamsResponse)(nil),        // 97: twg.v1.StreamsResponse
-	(*PruneRequest)(nil),           // 98: twg.v1.PruneRequest
-	(*PruneStream)(nil),            // 99: twg.v1.PruneStream
-	(*PruneResponse)(nil),          // 100: twg.v1.PruneResponse
-	(*PrunedStream)(nil),           // 101: twg.v1.PrunedStream
+	(TopicPresence)(0),             // 8: twg.v1.TopicPresence
+	(Granularity)(0),               // 9: twg.v1.Granularity
+	(Shape)(0),                     // 10: twg.v1.Shape
+	(OutcomeKind)(0),               // 11: twg.v1.OutcomeKind
+	(WindowState)(0),               // 12: twg.v1.WindowState
+	(*DescribeRequest)(nil),        // 13: twg.v1.DescribeRequest
+	(*DescribeResponse)(nil),       // 14: twg.v1.DescribeResponse
+	(*Attribute)(nil),              // 15: twg.v1.Attribute
+	(*ConfigureRequest)(nil),       // 16: twg.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 17: twg.v1.ConfigureResponse
+	(*Capabilities)(nil),           // 18: twg.v1.Capabilities
+	(*Diagnostic)(nil),             // 19: twg.v1.Diagnostic
+	(*Stream)(nil),                 // 20: twg.v1.Stream
+	(*Epoch)(nil),                  // 21: twg.v1.Epoch
+	(*Span)(nil),                   // 22: twg.v1.Span
+	(*Cursor)(nil),                 // 23: twg.v1.Cursor
+	(*Interval)(nil),               // 24: twg.v1.Interval
+	(*VoidInterval)(nil),           // 25: twg.v1.VoidInterval
+	(*Error)(nil),                  // 26: twg.v1.Error
+	(*Limits)(nil),                 // 27: twg.v1.Limits
+	(*Ping)(nil),                   // 28: twg.v1.Ping
+	(*Pong)(nil),                   // 29: twg.v1.Pong
+	(*SourceCommand)(nil),          // 30: twg.v1.SourceCommand
+	(*SourceEvent)(nil),            // 31: twg.v1.SourceEvent
+	(*OpenSource)(nil),             // 32: twg.v1.OpenSource
+	(*Opened)(nil),                 // 33: twg.v1.Opened
+	(*Credit)(nil),                 // 34: twg.v1.Credit
+	(*SourceBatch)(nil),            // 35: twg.v1.SourceBatch
+	(*Assigned)(nil),               // 36: twg.v1.Assigned
+	(*Assignment)(nil),             // 37: twg.v1.Assignment
+	(*Resolve)(nil),                // 38: twg.v1.Resolve
+	(*Query)(nil),                  // 39: twg.v1.Query
+	(*Resolved)(nil),               // 40: twg.v1.Resolved
+	(*ResolvedPosition)(nil),       // 41: twg.v1.ResolvedPosition
+	(*Start)(nil),                  // 42: twg.v1.Start
+	(*StartRun)(nil),               // 43: twg.v1.StartRun
+	(*Started)(nil),                // 44: twg.v1.Started
+	(*Commit)(nil),                 // 45: twg.v1.Commit
+	(*Mark)(nil),                   // 46: twg.v1.Mark
+	(*Committed)(nil),              // 47: twg.v1.Committed
+	(*CommittedMark)(nil),          // 48: twg.v1.CommittedMark
+	(*Drop)(nil),                   // 49: twg.v1.Drop
+	(*Dropped)(nil),                // 50: twg.v1.Dropped
+	(*Revoking)(nil),               // 51: twg.v1.Revoking
+	(*Lost)(nil),                   // 52: twg.v1.Lost
+	(*Gap)(nil),                    // 53: twg.v1.Gap
+	(*Lag)(nil),                    // 54: twg.v1.Lag
+	(*TopicStates)(nil),            // 55: twg.v1.TopicStates
+	(*TopicState)(nil),             // 56: twg.v1.TopicState
+	(*StreamEnd)(nil),              // 57: twg.v1.StreamEnd
+	(*Ended)(nil),                  // 58: twg.v1.Ended
+	(*Stop)(nil),                   // 59: twg.v1.Stop
+	(*Stopped)(nil),                // 60: twg.v1.Stopped
+	(*SinkCommand)(nil),            // 61: twg.v1.SinkCommand
+	(*SinkEvent)(nil),              // 62: twg.v1.SinkEvent
+	(*OpenSink)(nil),               // 63: twg.v1.OpenSink
+	(*SinkBatch)(nil),              // 64: twg.v1.SinkBatch
+	(*RowRange)(nil),               // 65: twg.v1.RowRange
+	(*Flush)(nil),                  // 66: twg.v1.Flush
+	(*Receipt)(nil),                // 67: twg.v1.Receipt
+	(*Outcome)(nil),                // 68: twg.v1.Outcome
+	(*RejectedRow)(nil),            // 69: twg.v1.RejectedRow
+	(*ReplayRequest)(nil),          // 70: twg.v1.ReplayRequest
+	(*ReplayEvent)(nil),            // 71: twg.v1.ReplayEvent
+	(*ReplayBatch)(nil),            // 72: twg.v1.ReplayBatch
+	(*ReplayDone)(nil),             // 73: twg.v1.ReplayDone
+	(*AcquireRequest)(nil),         // 74: twg.v1.AcquireRequest
+	(*AcquireResponse)(nil),        // 75: twg.v1.AcquireResponse
+	(*AcquiredEpoch)(nil),          // 76: twg.v1.AcquiredEpoch
+	(*CoverageRequest)(nil),        // 77: twg.v1.CoverageRequest
+	(*CoverageResponse)(nil),       // 78: twg.v1.CoverageResponse
+	(*StreamCoverage)(nil),         // 79: twg.v1.StreamCoverage
+	(*CursorsRequest)(nil),         // 80: twg.v1.CursorsRequest
+	(*CursorsResponse)(nil),        // 81: twg.v1.CursorsResponse
+	(*RecordRequest)(nil),          // 82: twg.v1.RecordRequest
+	(*CoverageRecord)(nil),         // 83: twg.v1.CoverageRecord
+	(*RecordResponse)(nil),         // 84: twg.v1.RecordResponse
+	(*FloorsRequest)(nil),          // 85: twg.v1.FloorsRequest
+	(*FloorsResponse)(nil),         // 86: twg.v1.FloorsResponse
+	(*StreamFloors)(nil),           // 87: twg.v1.StreamFloors
+	(*RecoveryWindow)(nil),         // 88: twg.v1.RecoveryWindow
+	(*WindowsRequest)(nil),         // 89: twg.v1.WindowsRequest
+	(*WindowsResponse)(nil),        // 90: twg.v1.WindowsResponse
+	(*PlanWindowsRequest)(nil),     // 91: twg.v1.PlanWindowsRequest
+	(*PlanWindowsResponse)(nil),    // 92: twg.v1.PlanWindowsResponse
+	(*ClaimWindowRequest)(nil),     // 93: twg.v1.ClaimWindowRequest
+	(*ClaimWindowResponse)(nil),    // 94: twg.v1.ClaimWindowResponse
+	(*RenewWindowRequest)(nil),     // 95: twg.v1.RenewWindowRequest
+	(*RenewWindowResponse)(nil),    // 96: twg.v1.RenewWindowResponse
+	(*CompleteWindowRequest)(nil),  // 97: twg.v1.CompleteWindowRequest
+	(*CompleteWindowResponse)(nil), // 98: twg.v1.CompleteWindowResponse
+	(*StreamsRequest)(nil),         // 99: twg.v1.StreamsRequest
+	(*StreamsResponse)(nil),        // 100: twg.v1.StreamsResponse
+	(*PruneRequest)(nil),           // 101: twg.v1.PruneRequest
+	(*PruneStream)(nil),            // 102: twg.v1.PruneStream
+	(*PruneResponse)(nil),          // 103: twg.v1.PruneResponse
+	(*PrunedStream)(nil),           // 104: twg.v1.PrunedStream
 }
 var file_twg_v1_twg_proto_depIdxs = []int32{
 	0,   // 0: twg.v1.DescribeResponse.kind:type_name -> twg.v1.PluginKind
-	14,  // 1: twg.v1.DescribeResponse.settings:type_name -> twg.v1.Attribute
-	17,  // 2: twg.v1.ConfigureResponse.capabilities:type_name -> twg.v1.Capabilities
-	18,  // 3: twg.v1.ConfigureResponse.diagnostics:type_name -> twg.v1.Diagnostic
+	15,  // 1: twg.v1.DescribeResponse.settings:type_name -> twg.v1.Attribute
+	18,  // 2: twg.v1.ConfigureResponse.capabilities:type_name -> twg.v1.Capabilities
+	19,  // 3: twg.v1.ConfigureResponse.diagnostics:type_name -> twg.v1.Diagnostic
 	1,   // 4: twg.v1.Capabilities.position:type_name -> twg.v1.PositionRegime
 	2,   // 5: twg.v1.Capabilities.origin:type_name -> twg.v1.Origin
-	19,  // 6: twg.v1.Span.stream:type_name -> twg.v1.Stream
-	20,  // 7: twg.v1.Span.epoch:type_name -> twg.v1.Epoch
-	19,  // 8: twg.v1.Cursor.stream:type_name -> twg.v1.Stream
+	20,  // 6: twg.v1.Span.stream:type_name -> twg.v1.Stream
+	21,  // 7: twg.v1.Span.epoch:type_name -> twg.v1.Epoch
+	20,  // 8: twg.v1.Cursor.stream:type_name -> twg.v1.Stream
 	3,   // 9: twg.v1.VoidInterval.reason:type_name -> twg.v1.VoidReason
 	4,   // 10: twg.v1.Error.scope:type_name -> twg.v1.ErrorScope
 	5,   // 11: twg.v1.Error.kind:type_name -> twg.v1.ErrorKind
-	19,  // 12: twg.v1.Error.stream:type_name -> twg.v1.Stream
-	31,  // 13: twg.v1.SourceCommand.open:type_name -> twg.v1.OpenSource
-	33,  // 14: twg.v1.SourceCommand.credit:type_name -> twg.v1.Credit
-	41,  // 15: twg.v1.SourceCommand.start:type_name -> twg.v1.Start
-	44,  // 16: twg.v1.SourceCommand.commit:type_name -> twg.v1.Commit
-	48,  // 17: twg.v1.SourceCommand.drop:type_name -> twg.v1.Drop
-	37,  // 18: twg.v1.SourceCommand.resolve:type_name -> twg.v1.Resolve
-	56,  // 19: twg.v1.SourceCommand.stop:type_name -> twg.v1.Stop
-	27,  // 20: twg.v1.SourceCommand.ping:type_name -> twg.v1.Ping
-	28,  // 21: twg.v1.SourceCommand.pong:type_name -> twg.v1.Pong
-	32,  // 22: twg.v1.SourceEvent.opened:type_name -> twg.v1.Opened
-	34,  // 23: twg.v1.SourceEvent.batch:type_name -> twg.v1.SourceBatch
-	35,  // 24: twg.v1.SourceEvent.assigned:type_name -> twg.v1.Assigned
-	50,  // 25: twg.v1.SourceEvent.revoking:type_name -> twg.v1.Revoking
-	51,  // 26: twg.v1.SourceEvent.lost:type_name -> twg.v1.Lost
-	52,  // 27: twg.v1.SourceEvent.gap:type_name -> twg.v1.Gap
-	53,  // 28: twg.v1.SourceEvent.lag:type_name -> twg.v1.Lag
-	55,  // 29: twg.v1.SourceEvent.ended:type_name -> twg.v1.Ended
-	46,  // 30: twg.v1.SourceEvent.committed:type_name -> twg.v1.Committed
-	39,  // 31: twg.v1.SourceEvent.resolved:type_name -> twg.v1.Resolved
-	49,  // 32: twg.v1.SourceEvent.dropped:type_name -> twg.v1.Dropped
-	25,  // 33: twg.v1.SourceEvent.error:type_name -> twg.v1.Error
-	57,  // 34: twg.v1.SourceEvent.stopped:type_name -> twg.v1.Stopped
-	27,  // 35: twg.v1.SourceEvent.ping:type_name -> twg.v1.Ping
-	28,  // 36: twg.v1.SourceEvent.pong:type_name -> twg.v1.Pong
-	43,  // 37: twg.v1.SourceEvent.started:type_name -> twg.v1.Started
-	26,  // 38: twg.v1.OpenSource.limits:type_name -> twg.v1.Limits
-	21,  // 39: twg.v1.SourceBatch.spans:type_name -> twg.v1.Span
-	22,  // 40: twg.v1.SourceBatch.cursors:type_name -> twg.v1.Cursor
-	36,  // 41: twg.v1.Assigned.streams:type_name -> twg.v1.Assignment
-	19,  // 42: twg.v1.Assignment.stream:type_name -> twg.v1.Stream
+	20,  // 12: twg.v1.Error.stream:type_name -> twg.v1.Stream
+	32,  // 13: twg.v1.SourceCommand.open:type_name -> twg.v1.OpenSource
+	34,  // 14: twg.v1.SourceCommand.credit:type_name -> twg.v1.Credit
+	42,  // 15: twg.v1.SourceCommand.start:type_name -> twg.v1.Start
+	45,  // 16: twg.v1.SourceCommand.commit:type_name -> twg.v1.Commit
+	49,  // 17: twg.v1.SourceCommand.drop:type_name -> twg.v1.Drop
+	38,  // 18: twg.v1.SourceCommand.resolve:type_name -> twg.v1.Resolve
+	59,  // 19: twg.v1.SourceCommand.stop:type_name -> twg.v1.Stop
+	28,  // 20: twg.v1.SourceCommand.ping:type_name -> twg.v1.Ping
+	29,  // 21: twg.v1.SourceCommand.pong:type_name -> twg.v1.Pong
+	33,  // 22: twg.v1.SourceEvent.opened:type_name -> twg.v1.Opened
+	35,  // 23: twg.v1.SourceEvent.batch:type_name -> twg.v1.SourceBatch
+	36,  // 24: twg.v1.SourceEvent.assigned:type_name -> twg.v1.Assigned
+	51,  // 25: twg.v1.SourceEvent.revoking:type_name -> twg.v1.Revoking
+	52,  // 26: twg.v1.SourceEvent.lost:type_name -> twg.v1.Lost
+	53,  // 27: twg.v1.SourceEvent.gap:type_name -> twg.v1.Gap
+	54,  // 28: twg.v1.SourceEvent.lag:type_name -> twg.v1.Lag
+	58,  // 29: twg.v1.SourceEvent.ended:type_name -> twg.v1.Ended
+	47,  // 30: twg.v1.SourceEvent.committed:type_name -> twg.v1.Committed
+	40,  // 31: twg.v1.SourceEvent.resolved:type_name -> twg.v1.Resolved
+	50,  // 32: twg.v1.SourceEvent.dropped:type_name -> twg.v1.Dropped
+	26,  // 33: twg.v1.SourceEvent.error:type_name -> twg.v1.Error
+	60,  // 34: twg.v1.SourceEvent.stopped:type_name -> twg.v1.Stopped
+	28,  // 35: twg.v1.SourceEvent.ping:type_name -> twg.v1.Ping
+	29,  // 36: twg.v1.SourceEvent.pong:type_name -> twg.v1.Pong
+	44,  // 37: twg.v1.SourceEvent.started:type_name -> twg.v1.Started
+	27,  // 38: twg.v1.OpenSource.limits:type_name -> twg.v1.Limits
+	22,  // 39: twg.v1.SourceBatch.spans:type_name -> twg.v1.Span
+	23,  // 40: twg.v1.SourceBatch.cursors:type_name -> twg.v1.Cursor
+	37,  // 41: twg.v1.Assigned.streams:type_name -> twg.v1.Assignment
+	20,  // 42: twg.v1.Assignment.stream:type_name -> twg.v1.Stream
 	6,   // 43: twg.v1.Assignment.initial:type_name -> twg.v1.StartAt
-	38,  // 44: twg.v1.Resolve.queries:type_name -> twg.v1.Query
-	19,  // 45: twg.v1.Query.stream:type_name -> twg.v1.Stream
+	39,  // 44: twg.v1.Resolve.queries:type_name -> twg.v1.Query
+	20,  // 45: twg.v1.Query.stream:type_name -> twg.v1.Stream
 	6,   // 46: twg.v1.Query.at:type_name -> twg.v1.StartAt
-	40,  // 47: twg.v1.Resolved.positions:type_name -> twg.v1.ResolvedPosition
-	25,  // 48: twg.v1.Resolved.error:type_name -> twg.v1.Error
-	19,  // 49: twg.v1.ResolvedPosition.stream:type_name -> twg.v1.Stream
-	42,  // 50: twg.v1.Start.runs:type_name -> twg.v1.StartRun
-	19,  // 51: twg.v1.StartRun.stream:type_name -> twg.v1.Stream
-	20,  // 52: twg.v1.StartRun.epoch:type_name -> twg.v1.Epoch
-	25,  // 53: twg.v1.Started.error:type_name -> twg.v1.Error
-	45,  // 54: twg.v1.Commit.marks:type_name -> twg.v1.Mark
-	19,  // 55: twg.v1.Mark.stream:type_name -> twg.v1.Stream
-	47,  // 56: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
-	19,  // 57: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
-	25,  // 58: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
-	25,  // 59: twg.v1.Dropped.error:type_name -> twg.v1.Error
-	19,  // 60: twg.v1.Gap.stream:type_name -> twg.v1.Stream
-	7,   // 61: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
-	54,  // 62: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
-	19,  // 63: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
-	60,  // 64: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
-	61,  // 65: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
-	63,  // 66: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
-	56,  // 67: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
-	27,  // 68: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
-	28,  // 69: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
-	32,  // 70: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
-	33,  // 71: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
-	64,  // 72: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
-	25,  // 73: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
-	57,  // 74: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
-	27,  // 75: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
-	28,  // 76: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
-	26,  // 77: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
-	8,   // 78: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
-	21,  // 79: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
-	22,  // 80: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
-	62,  // 81: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
-	9,   // 82: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
-	65,  // 83: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
-	10,  // 84: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
-	66,  // 85: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
-	5,   // 86: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
-	19,  // 87: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
-	26,  // 88: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
-	69,  // 89: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
-	70,  // 90: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
-	25,  // 91: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
-	21,  // 92: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
-	21,  // 93: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
-	19,  // 94: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
-	73,  // 95: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
-	19,  // 96: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
-	20,  // 97: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
-	19,  // 98: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
-	76,  // 99: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
-	19,  // 100: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
-	23,  // 101: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
-	24,  // 102: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
-	23,  // 103: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
-	19,  // 104: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
-	22,  // 105: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
-	80,  // 106: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
-	19,  // 107: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
-	20,  // 108: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
-	23,  // 109: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
-	24,  // 110: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
-	23,  // 111: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
-	19,  // 112: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
-	84,  // 113: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
-	19,  // 114: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
-	19,  // 115: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
-	11,  // 116: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
-	19,  // 117: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
-	85,  // 118: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
-	85,  // 119: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
-	85,  // 120: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
-	85,  // 121: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
-	23,  // 122: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
-	11,  // 123: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
-	23,  // 124: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
-	19,  // 125: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
-	99,  // 126: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
-	19,  // 127: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
-	101, // 128: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
-	19,  // 129: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
-	12,  // 130: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
-	15,  // 131: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
-	29,  // 132: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
-	58,  // 133: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
-	67,  // 134: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
-	71,  // 135: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
-	74,  // 136: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
-	77,  // 137: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
-	79,  // 138: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
-	82,  // 139: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
-	86,  // 140: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
-	88,  // 141: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
-	90,  // 142: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
-	92,  // 143: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
-	94,  // 144: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
-	96,  // 145: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
-	98,  // 146: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
-	13,  // 147: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
-	16,  // 148: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
-	30,  // 149: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
-	59,  // 150: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
-	68,  // 151: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
-	72,  // 152: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
-	75,  // 153: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
-	78,  // 154: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
-	81,  // 155: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
-	83,  // 156: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
-	87,  // 157: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
-	89,  // 158: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
-	91,  // 159: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
-	93,  // 160: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
-	95,  // 161: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
-	97,  // 162: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
-	100, // 163: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
-	147, // [147:164] is the sub-list for method output_type
-	130, // [130:147] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	41,  // 47: twg.v1.Resolved.positions:type_name -> twg.v1.ResolvedPosition
+	26,  // 48: twg.v1.Resolved.error:type_name -> twg.v1.Error
+	20,  // 49: twg.v1.ResolvedPosition.stream:type_name -> twg.v1.Stream
+	43,  // 50: twg.v1.Start.runs:type_name -> twg.v1.StartRun
+	20,  // 51: twg.v1.StartRun.stream:type_name -> twg.v1.Stream
+	21,  // 52: twg.v1.StartRun.epoch:type_name -> twg.v1.Epoch
+	20,  // 53: twg.v1.StartRun.known_as:type_name -> twg.v1.Stream
+	26,  // 54: twg.v1.Started.error:type_name -> twg.v1.Error
+	46,  // 55: twg.v1.Commit.marks:type_name -> twg.v1.Mark
+	20,  // 56: twg.v1.Mark.stream:type_name -> twg.v1.Stream
+	48,  // 57: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
+	20,  // 58: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
+	26,  // 59: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
+	26,  // 60: twg.v1.Dropped.error:type_name -> twg.v1.Error
+	20,  // 61: twg.v1.Gap.stream:type_name -> twg.v1.Stream
+	7,   // 62: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
+	57,  // 63: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
+	55,  // 64: twg.v1.Lag.topics:type_name -> twg.v1.TopicStates
+	56,  // 65: twg.v1.TopicStates.topics:type_name -> twg.v1.TopicState
+	8,   // 66: twg.v1.TopicState.presence:type_name -> twg.v1.TopicPresence
+	20,  // 67: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
+	63,  // 68: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
+	64,  // 69: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
+	66,  // 70: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
+	59,  // 71: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
+	28,  // 72: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
+	29,  // 73: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
+	33,  // 74: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
+	34,  // 75: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
+	67,  // 76: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
+	26,  // 77: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
+	60,  // 78: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
+	28,  // 79: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
+	29,  // 80: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
+	27,  // 81: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
+	9,   // 82: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
+	22,  // 83: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
+	23,  // 84: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
+	65,  // 85: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
+	10,  // 86: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
+	68,  // 87: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
+	11,  // 88: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
+	69,  // 89: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
+	5,   // 90: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
+	20,  // 91: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
+	27,  // 92: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
+	72,  // 93: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
+	73,  // 94: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
+	26,  // 95: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
+	22,  // 96: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
+	22,  // 97: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
+	20,  // 98: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
+	76,  // 99: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
+	20,  // 100: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
+	21,  // 101: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
+	20,  // 102: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
+	79,  // 103: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
+	20,  // 104: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
+	24,  // 105: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
+	25,  // 106: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
+	24,  // 107: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
+	20,  // 108: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
+	23,  // 109: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
+	83,  // 110: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
+	20,  // 111: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
+	21,  // 112: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
+	24,  // 113: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
+	25,  // 114: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
+	24,  // 115: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
+	20,  // 116: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
+	87,  // 117: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
+	20,  // 118: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
+	20,  // 119: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
+	12,  // 120: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
+	20,  // 121: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
+	88,  // 122: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
+	88,  // 123: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
+	88,  // 124: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
+	88,  // 125: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
+	24,  // 126: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
+	12,  // 127: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
+	24,  // 128: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
+	20,  // 129: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
+	102, // 130: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
+	20,  // 131: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
+	104, // 132: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
+	20,  // 133: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
+	13,  // 134: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
+	16,  // 135: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
+	30,  // 136: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
+	61,  // 137: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
+	70,  // 138: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
+	74,  // 139: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
+	77,  // 140: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
+	80,  // 141: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
+	82,  // 142: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
+	85,  // 143: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
+	89,  // 144: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
+	91,  // 145: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
+	93,  // 146: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
+	95,  // 147: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
+	97,  // 148: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
+	99,  // 149: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
+	101, // 150: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
+	14,  // 151: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
+	17,  // 152: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
+	31,  // 153: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
+	62,  // 154: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
+	71,  // 155: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
+	75,  // 156: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
+	78,  // 157: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
+	81,  // 158: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
+	84,  // 159: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
+	86,  // 160: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
+	90,  // 161: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
+	92,  // 162: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
+	94,  // 163: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
+	96,  // 164: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
+	98,  // 165: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
+	100, // 166: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
+	103, // 167: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
+	151, // [151:168] is the sub-list for method output_type
+	134, // [134:151] is the sub-list for method input_type
+	134, // [134:134] is the sub-list for extension type_name
+	134, // [134:134] is the sub-list for extension extendee
+	0,   // [0:134] is the sub-list for field type_name
 }
 
 func init() { file_twg_v1_twg_proto_init() }
@@ -7395,7 +7651,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SourceEvent_Pong)(nil),
 		(*SourceEvent_Started)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[46].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[48].OneofWrappers = []any{
 		(*SinkCommand_Open)(nil),
 		(*SinkCommand_Batch)(nil),
 		(*SinkCommand_Flush)(nil),
@@ -7403,7 +7659,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SinkCommand_Ping)(nil),
 		(*SinkCommand_Pong)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[47].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[49].OneofWrappers = []any{
 		(*SinkEvent_Opened)(nil),
 		(*SinkEvent_Credit)(nil),
 		(*SinkEvent_Receipt)(nil),
@@ -7412,7 +7668,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SinkEvent_Ping)(nil),
 		(*SinkEvent_Pong)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[56].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[58].OneofWrappers = []any{
 		(*ReplayEvent_Batch)(nil),
 		(*ReplayEvent_Done)(nil),
 		(*ReplayEvent_Error)(nil),
@@ -7422,8 +7678,8 @@ func file_twg_v1_twg_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_twg_v1_twg_proto_rawDesc), len(file_twg_v1_twg_proto_rawDesc)),
-			NumEnums:      12,
-			NumMessages:   90,
+			NumEnums:      13,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -7,7 +7,7 @@ import (
 
 func toAssignment(a sdk.Assignment) *twgpb.Assignment {
 	return &twgpb.Assignment{Stream: toStream(a.Stream), Committed: a.Committed, CommittedIncarnation: []byte(a.CommittedIncarnation),
-		Initial: twgpb.StartAt(a.Initial), TimestampMs: a.TimestampMS}
+		Initial: twgpb.StartAt(a.Initial), TimestampMs: a.TimestampMS, Marked: a.Marked}
 }
 
 func fromAssignment(a *twgpb.Assignment) (sdk.Assignment, error) {
@@ -23,7 +23,7 @@ func fromAssignment(a *twgpb.Assignment) (sdk.Assignment, error) {
 		return sdk.Assignment{}, violation("%s has the committed position %d, which is none", stream, a.Committed)
 	}
 	return sdk.Assignment{Stream: stream, Committed: a.Committed, CommittedIncarnation: string(a.CommittedIncarnation),
-		Initial: initial, TimestampMS: a.TimestampMs}, nil
+		Initial: initial, TimestampMS: a.TimestampMs, Marked: a.Marked}, nil
 }
 
 func fromStartAt(s twgpb.StartAt) (sdk.StartAt, error) {

@@ -26,6 +26,7 @@ func toCapabilities(c sdk.Capabilities) *twgpb.Capabilities {
 		Idempotent: c.Idempotent, AppendOnly: c.AppendOnly,
 		Shapes:        each(c.Shapes, func(s sdk.Shape) string { return string(s) }),
 		MaxBatchBytes: c.MaxBatchBytes, HoldsUntilClose: c.HoldsUntilClose, Targets: c.Targets,
+		Topics: each(c.Topics, func(s string) []byte { return []byte(s) }), Shares: c.Shares, Renames: c.Renames,
 	}
 }
 
@@ -37,6 +38,7 @@ func fromCapabilities(c *twgpb.Capabilities) (sdk.Capabilities, error) {
 		Idempotent: c.GetIdempotent(), AppendOnly: c.GetAppendOnly(),
 		Shapes:        each(c.GetShapes(), func(s string) sdk.Shape { return sdk.Shape(s) }),
 		MaxBatchBytes: c.GetMaxBatchBytes(), HoldsUntilClose: c.GetHoldsUntilClose(), Targets: c.GetTargets(),
+		Topics: each(c.GetTopics(), func(b []byte) string { return string(b) }), Shares: c.GetShares(), Renames: c.GetRenames(),
 	}
 	var ok bool
 	if out.Position, ok = keyOf(regimes, c.GetPosition()); !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -45,23 +46,27 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, epoch, toEpoch, fromEpoch)
 	trip(t, sdk.Span{Stream: people, From: 1, Next: sdk.MaxPosition, Run: 9, Epoch: epoch, CompressedBytes: 4, ExpandedBytes: 5}, toSpan, fromSpan)
 	trip(t, sdk.Cursor{Stream: people, Position: 7, Token: []byte{0, 255}}, toCursor, fromCursor)
-	trip(t, sdk.Limits{FrameRecords: 1, FrameBytes: 2, MaxRecordBytes: 3}, toLimits, sure(fromLimits))
+	trip(t, sdk.Limits{FrameRecords: 1, FrameBytes: 2, MaxRecordBytes: 3, ConnectWithin: 4 * time.Millisecond}, toLimits, sure(fromLimits))
 	trip(t, sdk.Description{Name: "n", Version: "v", Kind: sdk.KindSource, Doc: "d", Schema: []sdk.Attribute{{Name: "a", Type: `["list","string"]`, Required: true, Default: "[]", Sensitive: true, Doc: "x"}}}, toDescription, fromDescription)
 	trip(t, sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}, toCapabilities, fromCapabilities)
 	trip(t, sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw, sdk.ShapeTable},
-		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}}, toCapabilities, fromCapabilities)
+		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}, Topics: []string{"\xff"}, Shares: []string{"group"}, Renames: true}, toCapabilities, fromCapabilities)
 	for _, s := range []sdk.Severity{sdk.SeverityError, sdk.SeverityWarning} {
 		trip(t, sdk.Diagnostic{Severity: s, Path: []string{"a", "0"}, Summary: "s", Detail: "d"}, toDiagnostic, sure(fromDiagnostic))
 	}
-	trip(t, sdk.Assignment{Stream: orders, Committed: sdk.NoPosition, CommittedIncarnation: "\xff", Initial: sdk.StartTimestamp, TimestampMS: -5}, toAssignment, fromAssignment)
+	trip(t, sdk.Assignment{Stream: orders, Committed: sdk.NoPosition, CommittedIncarnation: "\xff", Initial: sdk.StartTimestamp, TimestampMS: -5, Marked: true}, toAssignment, fromAssignment)
 	trip(t, sdk.Query{Stream: orders, At: sdk.StartLatest, TimestampMS: 3}, toQuery, fromQuery)
 	trip(t, sdk.Resolved{Stream: orders, Position: 5}, toResolved, fromResolved)
 	trip(t, sdk.Start{Stream: orders, Run: 4, Epoch: epoch, Position: 9, Cursor: []byte("c")}, toStart, fromStart)
+	trip(t, sdk.Start{Stream: orders, KnownAs: people}, toStart, fromStart)
 	trip(t, sdk.Mark{Stream: orders, Run: 4, Next: 9}, toMark, fromMark)
 	for _, c := range []sdk.GapCause{sdk.GapOutOfRange, sdk.GapDiverged} {
 		trip(t, sdk.Gap{Stream: orders, Run: 4, Wanted: 1, Available: 9, Cause: c, Reason: "r"}, toGap, fromGap)
 	}
 	trip(t, sdk.Lag{Stream: orders, Run: 4, End: 9, AtMS: 8}, toLag, fromLag)
+	for _, p := range []sdk.Presence{sdk.TopicThere, sdk.TopicPending, sdk.TopicAbsent} {
+		trip(t, sdk.Topic{Name: "\xff", Presence: p, Reason: "r"}, toTopic, sure(fromTopic))
+	}
 	trip(t, sdk.StreamCoverage{Stream: orders, Set: &set}, toStreamCoverage, fromStreamCoverage)
 	trip(t, sdk.CoverageRecord{Stream: orders, Epoch: epoch, Held: set.Held(), Void: set.Voids()}, toCoverageRecord, fromCoverageRecord)
 	trip(t, sdk.Acquired{Stream: orders, Epoch: epoch, Previous: "host 1"}, toAcquired, fromAcquired)

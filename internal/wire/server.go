@@ -89,6 +89,35 @@ func (s *Server) settle(ctx context.Context) (done func(), err error) {
 	}
 }
 
+// inTurn serves a stream whose first message was received: Open, and the
+// session before must have been settled.
+func inTurn[O any](ctx context.Context, s *Server, open *O, err error, serve func(*O) error) error {
+	switch {
+	case err != nil:
+		return err
+	case open == nil:
+		return toStatus(violation("a stream begins with Open"))
+	}
+	done, err := s.settle(ctx)
+	if err != nil {
+		return toStatus(err)
+	}
+	defer done()
+	return toStatus(serve(open))
+}
+
+// tend starts the goroutines that every stream has on the plugin's side. stop
+// is called when the process is asked to end.
+func (s *Server) tend(l *life, p *pulse, receive func() error, stop func(time.Duration)) {
+	s.receive(l, receive)
+	l.run(func() error { return p.watch(l.ctx) })
+	l.run(func() error { return p.talk(l.ctx) })
+	l.run(func() error {
+		s.stopping(l.ctx, stop)
+		return nil
+	})
+}
+
 // receive starts the goroutine that reads a stream. gRPC ends it when the
 // stream's handler returns, so the handler cannot wait for it; Wait does.
 func (s *Server) receive(l *life, f func() error) {

@@ -27,19 +27,7 @@ type sinkServer struct {
 
 func (s sinkServer) Run(stream twgpb.Sink_RunServer) error {
 	m, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	open := m.GetOpen()
-	if open == nil {
-		return toStatus(violation("a sink's stream begins with Open"))
-	}
-	done, err := s.s.settle(stream.Context())
-	if err != nil {
-		return toStatus(err)
-	}
-	defer done()
-	return toStatus(newSinkRun(s, stream, open).serve())
+	return inTurn(stream.Context(), s.s, m.GetOpen(), err, func(open *twgpb.OpenSink) error { return newSinkRun(s, stream, open).serve() })
 }
 
 // sinkRun is one session on the plugin's side. The receiving goroutine always
@@ -84,13 +72,7 @@ func newSinkRun(s sinkServer, stream twgpb.Sink_RunServer, open *twgpb.OpenSink)
 }
 
 func (r *sinkRun) serve() error {
-	r.server.s.receive(r.life, r.receive)
-	r.run(func() error { return r.pulse.watch(r.ctx) })
-	r.run(func() error { return r.pulse.talk(r.ctx) })
-	r.run(func() error {
-		r.server.s.stopping(r.ctx, r.stop)
-		return nil
-	})
+	r.server.s.tend(r.life, r.pulse, r.receive, r.stop)
 	w, err := r.server.sink.Open(r.ctx, r.session())
 	if err != nil {
 		r.end(err)

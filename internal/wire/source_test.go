@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -29,10 +30,13 @@ func newEars() *ears {
 func (e *ears) Limits() sdk.Limits {
 	return sdk.Limits{FrameRecords: 3, FrameBytes: 4, MaxRecordBytes: 5}
 }
-func (e *ears) WaitCredit(context.Context) (int64, error)            { panic("the host's client has its own") }
-func (e *ears) Lost(runs []uint64)                                   { e.other <- "lost" }
-func (e *ears) Gap(sdk.Gap)                                          { e.other <- "gap" }
-func (e *ears) Lag(l []sdk.Lag)                                      { e.other <- "lag " + l[0].Stream.Topic }
+func (e *ears) WaitCredit(context.Context) (int64, error) { panic("the host's client has its own") }
+func (e *ears) Lost(runs []uint64)                        { e.other <- "lost" }
+func (e *ears) Gap(sdk.Gap)                               { e.other <- "gap" }
+func (e *ears) Lag(l []sdk.Lag)                           { e.other <- "lag " + l[0].Stream.Topic }
+func (e *ears) Topics(t []sdk.Topic) {
+	e.other <- fmt.Sprintf("topics %v", t)
+}
 func (e *ears) Ended([]uint64)                                       { e.other <- "ended" }
 func (e *ears) Fail(err error)                                       { e.failed <- err }
 func (e *ears) Assigned(_ context.Context, a []sdk.Assignment) error { e.assigned <- a; return nil }
@@ -155,6 +159,10 @@ func TestSourceCallsCrossTheBoundary(t *testing.T) {
 	}
 	ev.Lag([]sdk.Lag{{Stream: orders}})
 	if got := receive(t, e.other, "lag"); got != "lag orders" {
+		t.Error(got)
+	}
+	ev.Topics([]sdk.Topic{{Name: "t", Presence: sdk.TopicAbsent, Reason: "gone"}})
+	if got := receive(t, e.other, "topics"); got != fmt.Sprint("topics ", []sdk.Topic{{Name: "t", Presence: sdk.TopicAbsent, Reason: "gone"}}) {
 		t.Error(got)
 	}
 	if err := r.Close(t.Context()); err != nil {

@@ -33,13 +33,26 @@ func (s *sourceSession) deliver(m *twgpb.SourceEvent) error {
 	case *twgpb.SourceEvent_Lost:
 		return s.control.put(func(context.Context) error { s.ev.Lost(e.Lost.GetRuns()); return nil })
 	case *twgpb.SourceEvent_Lag:
-		l, err := eachErr(e.Lag.GetStreams(), fromLag)
-		if err != nil {
-			return err
-		}
-		return s.control.put(func(context.Context) error { s.ev.Lag(l); return nil })
+		return s.lag(e.Lag)
 	}
 	return violation("an event of a kind that was not agreed on")
+}
+
+// lag hands on where streams end, and what became of topics.
+func (s *sourceSession) lag(m *twgpb.Lag) error {
+	l, err := eachErr(m.GetStreams(), fromLag)
+	if err != nil {
+		return err
+	}
+	return s.control.put(func(context.Context) error {
+		if t := m.GetTopics(); t != nil {
+			s.ev.Topics(each(t.GetTopics(), fromTopic))
+		}
+		if len(l) > 0 {
+			s.ev.Lag(l)
+		}
+		return nil
+	})
 }
 
 func (s *sourceSession) batch(m *twgpb.SourceBatch) error {

@@ -76,6 +76,10 @@ func (e sourceEvents) Lag(l []sdk.Lag) {
 	e.send(&twgpb.SourceEvent{Msg: &twgpb.SourceEvent_Lag{Lag: &twgpb.Lag{Streams: each(l, toLag)}}})
 }
 
+func (e sourceEvents) Topics(t []sdk.Topic) {
+	e.send(&twgpb.SourceEvent{Msg: &twgpb.SourceEvent_Lag{Lag: &twgpb.Lag{Topics: &twgpb.TopicStates{Topics: each(t, toTopic)}}}})
+}
+
 func (e sourceEvents) Ended(runs []uint64) {
 	e.send(&twgpb.SourceEvent{Msg: &twgpb.SourceEvent_Ended{Ended: &twgpb.Ended{Runs: runs}}})
 }

@@ -18,19 +18,7 @@ type sourceServer struct {
 
 func (s sourceServer) Run(stream twgpb.Source_RunServer) error {
 	m, err := stream.Recv()
-	if err != nil {
-		return err
-	}
-	open := m.GetOpen()
-	if open == nil {
-		return toStatus(violation("a source's stream begins with Open"))
-	}
-	done, err := s.s.settle(stream.Context())
-	if err != nil {
-		return toStatus(err)
-	}
-	defer done()
-	return toStatus(newSourceRun(s, stream, open).serve())
+	return inTurn(stream.Context(), s.s, m.GetOpen(), err, func(open *twgpb.OpenSource) error { return newSourceRun(s, stream, open).serve() })
 }
 
 // sourceRun is a source's life on the plugin's side. The receiving goroutine
@@ -69,13 +57,7 @@ func newSourceRun(s sourceServer, stream twgpb.Source_RunServer, open *twgpb.Ope
 }
 
 func (r *sourceRun) serve() error {
-	r.server.s.receive(r.life, r.receive)
-	r.run(func() error { return r.pulse.watch(r.ctx) })
-	r.run(func() error { return r.pulse.talk(r.ctx) })
-	r.run(func() error {
-		r.server.s.stopping(r.ctx, func(d time.Duration) { r.stopped <- d })
-		return nil
-	})
+	r.server.s.tend(r.life, r.pulse, r.receive, func(d time.Duration) { r.stopped <- d })
 	reader, err := r.server.source.Open(r.ctx, sourceEvents{r})
 	if err != nil {
 		r.end(err)

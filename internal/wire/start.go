@@ -6,17 +6,23 @@ import (
 )
 
 func toStart(s sdk.Start) *twgpb.StartRun {
-	return &twgpb.StartRun{Stream: toStream(s.Stream), Run: s.Run, Epoch: toEpoch(s.Epoch), Position: s.Position, Cursor: s.Cursor}
+	out := &twgpb.StartRun{Stream: toStream(s.Stream), Run: s.Run, Epoch: toEpoch(s.Epoch), Position: s.Position, Cursor: s.Cursor}
+	if s.KnownAs != (sdk.Stream{}) {
+		out.KnownAs = toStream(s.KnownAs)
+	}
+	return out
 }
 
-func fromStart(s *twgpb.StartRun) (sdk.Start, error) {
-	stream, err := fromStream(s.GetStream())
-	if err != nil {
-		return sdk.Start{}, err
+func fromStart(s *twgpb.StartRun) (out sdk.Start, err error) {
+	out = sdk.Start{Run: s.Run, Position: s.Position, Cursor: s.Cursor}
+	if out.Stream, err = fromStream(s.GetStream()); err != nil {
+		return out, err
 	}
-	epoch, err := fromEpoch(s.Epoch)
-	if err != nil {
-		return sdk.Start{}, err
+	if s.KnownAs != nil {
+		if out.KnownAs, err = fromStream(s.KnownAs); err != nil {
+			return out, err
+		}
 	}
-	return sdk.Start{Stream: stream, Run: s.Run, Epoch: epoch, Position: s.Position, Cursor: s.Cursor}, nil
+	out.Epoch, err = fromEpoch(s.Epoch)
+	return out, err
 }

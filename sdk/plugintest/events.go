@@ -205,6 +205,17 @@ func (e *events) Lag(lags []sdk.Lag) {
 	})
 }
 
+// Topics implements sdk.Events.
+func (e *events) Topics(topics []sdk.Topic) {
+	e.set(func() {
+		for _, t := range topics {
+			if t.Name == "" || t.Presence != sdk.TopicThere && t.Reason == "" {
+				e.breach("topic %+v has no name, or cannot be read and does not say why", t)
+			}
+		}
+	})
+}
+
 // Ended implements sdk.Events.
 func (e *events) Ended([]uint64) {}
 

@@ -71,19 +71,23 @@ func sinkRecord(r *sinkRig) {
 	r.epoch(streamB)
 	r.epochs[streamA] = r.acquire("another", streamA)[0].Epoch
 	void := []coverage.Void{{Interval: coverage.Interval{From: 0, Next: 7}, Reason: coverage.BeforeStart}}
-	record := func(e sdk.Epoch) error {
+	record := func(e sdk.Epoch, void []coverage.Void) error {
 		ctx, cancel := soon()
 		defer cancel()
 		return r.store().Record(ctx, sdk.LaneRaw, []sdk.CoverageRecord{
 			{Stream: streamB, Epoch: r.epochs[streamB], Void: void}, {Stream: streamA, Epoch: e, Void: void}})
 	}
-	if err := record(stale); sdk.KindOf(err) != sdk.KindFenced {
+	if err := record(stale, void); sdk.KindOf(err) != sdk.KindFenced {
 		failf("record under a stale epoch: %v, want an error of kind fenced", err)
 	}
+	if err := record(stale, nil); sdk.KindOf(err) != sdk.KindFenced {
+		failf("record of nothing under a stale epoch: %v, want an error of kind fenced: a host asks in this way whether it is still the owner", err)
+	}
+	must(record(r.epochs[streamA], nil), "record of nothing under the current epoch")
 	if at := r.covered(streamB).FirstHole(); at != 0 {
 		failf("a record that was fenced left [0,%d) of the other stream", at)
 	}
-	must(record(r.epochs[streamA]), "record under the current epoch")
+	must(record(r.epochs[streamA], void), "record under the current epoch")
 	r.restart()
 	for _, s := range []sdk.Stream{streamA, streamB} {
 		if at := r.covered(s).FirstHole(); at != 7 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"os/signal"
 	"strconv"
@@ -16,28 +17,35 @@ import (
 
 // brokerMain is the harness's broker, run as a process of its own:
 //
-//	faults broker <topic> <partitions> <directory of the files> [<DSN>]
+//	faults broker <topic> <partitions> <address that clients are told>
 //
-// It prints its address, and then a line a commit request, before it carries
-// the request out: "commit <partition> <offset> <files>", where all files
-// whose number is below <files> are visible. That is the
-// exact moment at which everything below the offset must be in a file; no
-// sampling can fall between. With a DSN it looks into the raw table instead, and
-// prints "held <partition> <from> <offset> <positions>".
+// It prints the address that it listens at.
 func brokerMain(args []string) error {
-	if len(args) != 3 && len(args) != 4 {
-		return fmt.Errorf("broker: want topic, partitions and directory, got %d arguments", len(args))
+	if len(args) != 3 {
+		return fmt.Errorf("broker: want topic, partitions and address, got %d arguments", len(args))
 	}
 	partitions, err := strconv.Atoi(args[1])
 	if err != nil {
 		return fmt.Errorf("broker: partitions: %w", err)
 	}
+	told, err := net.ResolveTCPAddr("tcp", args[2])
+	if err != nil {
+		return fmt.Errorf("broker: address: %w", err)
+	}
+	var real net.Addr
 	c, err := kfake.NewCluster(
 		kfake.NumBrokers(1),
 		kfake.ClusterID("faults"),
 		kfake.SeedTopics(int32(partitions), args[0]),
 		kfake.GroupMinSessionTimeout(500*time.Millisecond),
 		kfake.BrokerConfigs(map[string]string{"message.max.bytes": strconv.Itoa(32 << 20)}),
+		kfake.ListenFn(func(network, address string) (net.Listener, error) {
+			ln, err := net.Listen(network, address)
+			if err == nil {
+				real = ln.Addr()
+			}
+			return elsewhere{ln, told}, err
+		}),
 	)
 	if err != nil {
 		return fmt.Errorf("start broker: %w", err)
@@ -50,34 +58,17 @@ func brokerMain(args []string) error {
 		r.(*kmsg.FetchRequest).MaxBytes = math.MaxInt32
 		return nil, nil, false
 	})
-	print := func(r *kmsg.OffsetCommitRequest) { printCommits(args[0], args[2], r) }
-	if len(args) == 4 {
-		held := newHeldPrinter(args[0], args[3])
-		defer held.close()
-		print = held.print
-	}
-	c.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		print(r.(*kmsg.OffsetCommitRequest))
-		return nil, nil, false
-	})
-	fmt.Println(c.ListenAddrs()[0])
+	fmt.Println(real)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	<-ctx.Done()
 	return nil
 }
 
-func printCommits(topic, dir string, r *kmsg.OffsetCommitRequest) {
-	files := 0
-	if visible := visibleFiles(dir); len(visible) > 0 {
-		files = fileNumber(visible[len(visible)-1]) + 1
-	}
-	for _, t := range r.Topics {
-		if t.Topic != topic && t.Topic != "" {
-			continue
-		}
-		for _, p := range t.Partitions {
-			fmt.Printf("commit %d %d %d\n", p.Partition, p.Offset, files)
-		}
-	}
+// elsewhere is a listener that says it listens at another address.
+type elsewhere struct {
+	net.Listener
+	addr net.Addr
 }
+
+func (e elsewhere) Addr() net.Addr { return e.addr }

@@ -22,7 +22,10 @@ const dsnEnv = "TWG_FAULT_DSN"
 // startDatabase starts an empty server. A run's directory may lie where the
 // server's user cannot go, so its data does not lie there.
 func startDatabase(ctx context.Context) (*database, error) {
-	s, err := postgres.Start(ctx, postgres.Config{Settings: map[string]string{"max_connections": "100"}})
+	s, err := postgres.Start(ctx, postgres.Config{Settings: map[string]string{
+		"max_connections":        "100",
+		"track_commit_timestamp": "on", // table.Held asks for it
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -54,16 +57,33 @@ func (d *database) down(ctx context.Context, how string) error {
 	return errors.New("the database knows no way to " + how)
 }
 
+// transactions counts those that are open, of connections with a name, and
+// those of them that are in a COPY and have written rows.
+func (d *database) transactions(ctx context.Context, name string) (open, copying int, err error) {
+	r := table.NewReader(d.DSN(""))
+	defer r.Close()
+	return r.Transactions(ctx, name)
+}
+
+// acquired lists the partitions that a host has acquired last.
+func (d *database) acquired(ctx context.Context, name string) ([]int32, error) {
+	r := table.NewReader(d.DSN(""))
+	defer r.Close()
+	return r.Acquired(ctx, name)
+}
+
 func (d *database) up(ctx context.Context) error { return d.Start(ctx) }
 
-// postgresBlock is a sink whose transactions are small.
+// postgresBlock is a sink whose transactions are small, unless something has
+// piled up: then they have the thousand rows that a COPY must have to be seen
+// in the table before its end.
 func postgresBlock() string {
 	return fmt.Sprintf(`  sink "postgres" "raw" {
     durable = true
     config {
       dsn              = env(%q)
       table            = %q
-      max_tx_rows      = 400
+      max_tx_rows      = 2000
       connect_patience = "3s"
       max_backoff      = "500ms"
     }

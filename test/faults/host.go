@@ -12,6 +12,7 @@ import (
 
 // hostProcess is one process of twg run.
 type hostProcess struct {
+	name   string // as the sink's database sees it
 	pid    int
 	begun  time.Time
 	exited chan struct{} // closed when it is gone
@@ -34,8 +35,8 @@ const (
 const stopWithin = 30 * time.Second
 
 // watchHost waits for the process that was started.
-func watchHost(cmd *exec.Cmd) *hostProcess {
-	p := &hostProcess{pid: cmd.Process.Pid, begun: time.Now(), exited: make(chan struct{})}
+func watchHost(name string, cmd *exec.Cmd) *hostProcess {
+	p := &hostProcess{name: name, pid: cmd.Process.Pid, begun: time.Now(), exited: make(chan struct{})}
 	go func() { // ends with the process, and stop or kill wait for that
 		_ = cmd.Wait()
 		p.mu.Lock()
@@ -61,6 +62,20 @@ func (p *hostProcess) end(sig syscall.Signal) {
 	p.asked = true
 	p.mu.Unlock()
 	p.signal(sig)
+}
+
+// willHalt notes that the host is to end by itself.
+func (p *hostProcess) willHalt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = true
+}
+
+// exitCode is that of a process that has ended.
+func (p *hostProcess) exitCode() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state.ExitCode()
 }
 
 // losesPlugin notes that a plugin of the host is being killed. A host that is

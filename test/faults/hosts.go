@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // hosts starts twg run: one process after another in each of one or more
@@ -65,14 +66,15 @@ func (h *hosts) start(flags ...string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.starts++
+	name := fmt.Sprintf("host-%d", h.starts)
 	if h.dsn != "" {
-		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s&application_name=host-%d", dsnEnv, h.dsn, h.starts))
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s&application_name=%s", dsnEnv, h.dsn, name))
 	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start host: %w", err)
 	}
-	h.note("host %d is process %d, in place %d", h.starts, cmd.Process.Pid, h.chosen)
-	h.places[h.chosen] = watchHost(cmd)
+	h.note("%s is process %d, in place %d", name, cmd.Process.Pid, h.chosen)
+	h.places[h.chosen] = watchHost(name, cmd)
 	return nil
 }
 
@@ -104,5 +106,5 @@ func (h *hosts) killAll() {
 
 // note writes into the host's log what the harness does.
 func (h *hosts) note(format string, args ...any) {
-	fmt.Fprintf(h.log, "--- faults: "+format+"\n", args...)
+	fmt.Fprintf(h.log, "--- faults %s: "+format+"\n", append([]any{time.Now().Format("15:04:05.000")}, args...)...)
 }

@@ -74,6 +74,7 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 	} else {
 		r.readFiles(v)
 	}
+	r.checkWatch(ctx)
 	v.rows.Finish(promised)
 	v.led = r.watch.led(places(records))
 	v.others = append(v.others, r.watch.rewound, r.watch.incomplete)
@@ -141,6 +142,25 @@ func (r *run) checkProducer(records []verify.Record) {
 	real, _, _ := r.prod.Counts()
 	if n := len(records); n < real || n > real+r.prod.Unsure() {
 		r.problem("harness", "the producer has written %d records and perhaps %d more, the topic holds %d", real, r.prod.Unsure(), n)
+	}
+}
+
+// checkWatch checks the harness itself: every position that was relied on has
+// been judged.
+func (r *run) checkWatch(ctx context.Context) {
+	if err := r.tap.Err(); err != nil {
+		r.problem("harness", "%v", err)
+	}
+	if r.starts.seen() == 0 {
+		r.problem("harness", "no source was seen to start")
+	}
+	if r.watch.table == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpWithin)
+	defer cancel()
+	if left := r.watch.table.settle(ctx); left > 0 {
+		r.problem("harness", "%d positions that were relied on could not be looked for: the database does not answer", left)
 	}
 }
 

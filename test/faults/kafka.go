@@ -9,20 +9,28 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/twg-io/twg/test/faults/tap"
 	"github.com/twg-io/twg/test/services/kafka"
 )
 
-// realBroker is an Apache Kafka broker, which the schedule takes away and
-// brings back.
-type realBroker struct{ cluster *kafka.Cluster }
+// realBroker is an Apache Kafka broker behind a tap, which the schedule takes
+// away and brings back.
+type realBroker struct {
+	cluster *kafka.Cluster
+	tap     *tap.Tap
+}
 
 // startKafka starts a broker with an empty topic. Its data is new each time.
-func startKafka(ctx context.Context, dir string) (*realBroker, error) {
-	c, err := kafka.Start(ctx, kafka.Config{Dir: filepath.Join(dir, "kafka")})
+func startKafka(ctx context.Context, dir string, t *tap.Tap) (*realBroker, error) {
+	c, err := kafka.Start(ctx, kafka.Config{
+		Dir:      filepath.Join(dir, "kafka"),
+		Settings: map[string]string{"advertised.listeners": "PLAINTEXT://" + t.Addr()},
+	})
 	if err != nil {
 		return nil, err
 	}
-	b := &realBroker{c}
+	b := &realBroker{c, t}
+	t.To(c.Node(0).Addr())
 	if err := b.createTopic(ctx); err != nil {
 		b.close()
 		return nil, fmt.Errorf("create topic %s: %w", topicName, err)
@@ -40,12 +48,16 @@ func (b *realBroker) createTopic(ctx context.Context) error {
 	return err
 }
 
-func (b *realBroker) addr() string { return b.cluster.Node(0).Addr() }
+func (b *realBroker) addr() string { return b.tap.Addr() }
 
-func (b *realBroker) close() { _ = b.cluster.Close() }
+func (b *realBroker) close() {
+	_ = b.cluster.Close()
+	b.tap.Close()
+}
 
 // down ends the broker, with SIGKILL or in good order.
 func (b *realBroker) down(ctx context.Context, how string) error {
+	defer b.tap.Shut()
 	switch how {
 	case "kill":
 		b.cluster.Node(0).Kill()
@@ -57,4 +69,9 @@ func (b *realBroker) down(ctx context.Context, how string) error {
 }
 
 // up starts it again on the same port and data.
-func (b *realBroker) up(ctx context.Context) error { return b.cluster.Node(0).Start(ctx) }
+func (b *realBroker) up(ctx context.Context) error {
+	if err := b.cluster.Node(0).Start(ctx); err != nil {
+		return err
+	}
+	return b.tap.Open()
+}

@@ -40,6 +40,10 @@ type killer struct {
 	place *rand.Rand
 	// wakeEarly: a sleeper wakes while its successor is not quite the owner.
 	wakeEarly bool
+	// named: nothing shares out the partitions, so a host that has lost them
+	// must end.
+	named    bool
+	database *database // the sink's, if it has one
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.
@@ -68,7 +72,7 @@ func (k *killer) one(ctx context.Context, kill schedule.Kill) error {
 	if err := k.progress(ctx, at, "kill "+kill.String()); err != nil {
 		return err
 	}
-	k.tally.recovered(time.Since(begun))
+	k.tally.recovered(kill.Point.Role, time.Since(begun))
 	return nil
 }
 

@@ -17,7 +17,7 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 	k := &killer{
 		hosts: r.hosts, ctl: r.ctl, watch: r.watch, tally: r.tally, problem: r.problem,
 		services: map[schedule.Role]service{}, place: rand.New(rand.NewPCG(r.opt.seed, 3)),
-		rng: rand.New(rand.NewPCG(r.opt.seed, 2)),
+		rng: rand.New(rand.NewPCG(r.opt.seed, 2)), named: r.opt.named(), database: r.db,
 	}
 	defer k.orphans.Wait()
 	if s, ok := r.broker.(service); ok {
@@ -30,7 +30,7 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 		return err
 	}
 	for _, kill := range kills {
-		r.hosts.choose(k.place.IntN(r.opt.hosts))
+		r.hosts.choose(k.place.IntN(r.opt.places()))
 		if err := k.one(ctx, kill); err != nil {
 			return err
 		}
@@ -51,10 +51,13 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 // sleeps.
 func (r *run) between(ctx context.Context, k *killer, n int) error {
 	if every := r.opt.sleepers; every > 0 && n%every == every/2 {
-		r.tally.zombies++
-		gracefully := n/every%2 == 1
-		k.wakeEarly = r.db != nil && (r.opt.mutant != "" || !gracefully)
-		if err := k.zombie(ctx, gracefully); err != nil {
+		if err := r.sleeper(ctx, k, n/every); err != nil {
+			return err
+		}
+	}
+	if r.opt.named() && r.opt.hosts > 1 && n%rivalEvery == rivalEvery-1 {
+		r.tally.rivals++
+		if err := k.rival(ctx); err != nil {
 			return err
 		}
 	}
@@ -67,6 +70,32 @@ func (r *run) between(ctx context.Context, k *killer, n int) error {
 		return k.freeze(ctx, role)
 	}
 	return nil
+}
+
+// rivalEvery is after how many kills a rival starts, where the run has any.
+const rivalEvery = 5
+
+// sleeper puts host n of those to sleep that are. Over a database every other
+// one is caught in the middle of a COPY. A flaw shows best where the sleeper
+// wakes early.
+func (r *run) sleeper(ctx context.Context, k *killer, n int) error {
+	r.tally.zombies++
+	gracefully := n%2 == 1
+	switch {
+	case r.db == nil:
+	case r.opt.mutant != "":
+		k.wakeEarly = true
+	case n%4 == 0:
+		// Where other hosts run it is not sure that the second one gets a
+		// stream of the sleeper's; if all of it sleeps, it does.
+		return k.midCopy(ctx, r.opt.places() > 1)
+	case n%4 == 2:
+		return k.midCopy(ctx, true)
+	default:
+		gracefully = n%4 == 1
+		k.wakeEarly = !gracefully
+	}
+	return k.zombie(ctx, gracefully)
 }
 
 // caughtSoFar reports whether the watcher has seen a mutant's flaw already.

@@ -34,6 +34,7 @@ type options struct {
 	protocol      string
 	hosts         int
 	sink          string
+	positions     string
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -52,7 +53,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.broker, "broker", "fake", "fake: an in-process broker that is not killed; kafka: a real one, whose restarts are among the faults")
 	fs.StringVar(&o.protocol, "group-protocol", "classic", "of kafka-source: classic or, over a real broker, consumer (KIP-848)")
 	fs.StringVar(&o.sink, "sink", "parquet", "where the records go: parquet, or postgres, a real server whose restarts are among the faults")
-	fs.IntVar(&o.hosts, "hosts", 1, "how many hosts run side by side in one group")
+	fs.StringVar(&o.positions, "positions", "broker", "who keeps the position: broker, for a group, or store: the sink, for named partitions")
+	fs.IntVar(&o.hosts, "hosts", 1, "how many hosts run side by side in one group; with -positions store, 2: a second one starts from time to time and takes over")
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -81,10 +83,34 @@ func (o options) check(fs *flag.FlagSet) error {
 		return fmt.Errorf("-sink %q is neither parquet nor postgres", o.sink)
 	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants[o.sink], o.mutant):
 		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants[o.sink])
+	case o.positions != "broker" && o.positions != "store":
+		return fmt.Errorf("-positions %q is neither broker nor store", o.positions)
+	case o.positions == "store" && o.hosts > 2:
+		return errors.New("-positions store allows one host and a rival, not more")
 	case o.hosts < 1 || o.hosts > 4:
 		return fmt.Errorf("-hosts must be 1 to 4, not %d", o.hosts)
 	}
 	return nil
+}
+
+// group is the consumer group of the run; empty: there is none.
+func (o options) group() string {
+	if o.named() {
+		return ""
+	}
+	return groupName
+}
+
+// named: the pipeline names its partitions, and the sink keeps the position.
+func (o options) named() bool { return o.positions == "store" }
+
+// places is how many hosts run all the time. Two that read the same named
+// partitions are a mistake, which the run makes on purpose now and then.
+func (o options) places() int {
+	if o.named() {
+		return 1
+	}
+	return o.hosts
 }
 
 // points are the moments at which the run kills.
@@ -95,6 +121,11 @@ func (o options) points() []schedule.Point {
 	}
 	if o.broker == "kafka" {
 		points = append(points, schedule.BrokerPoints()...)
+	}
+	if o.named() { // then a source stores nothing when it is told of a commit
+		points = slices.DeleteFunc(points, func(p schedule.Point) bool {
+			return p.Role == schedule.Source && (p.Name == "commit" || p.Name == "committed")
+		})
 	}
 	return points
 }

@@ -51,7 +51,7 @@ func (k *killer) outage(ctx context.Context, kill schedule.Kill, s service) erro
 	if err := k.progress(ctx, at, "kill "+kill.String()); err != nil {
 		return err
 	}
-	k.tally.recovered(time.Since(begun))
+	k.tally.recovered(kill.Point.Role, time.Since(begun))
 	return nil
 }
 

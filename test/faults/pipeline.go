@@ -13,8 +13,7 @@ const (
 )
 
 // writePipeline writes the file that the host runs. Everything is small and
-// quick: the budget holds few batches, and a member that was killed is missed
-// soon.
+// quick: the budget holds few batches.
 func writePipeline(dir, broker, files string, opt options) (string, error) {
 	const text = `pipeline "faults" {
   granularity   = %q
@@ -25,14 +24,8 @@ func writePipeline(dir, broker, files string, opt options) (string, error) {
     config {
       brokers            = [%q]
       topics             = [%q]
-      group              = %q
-      group_protocol     = %q
-      session_timeout    = "1500ms"
-      heartbeat_interval = "300ms"
-      rebalance_timeout  = "5s"
-      revoke_timeout     = "3s"
       fetch_max_wait     = "100ms"
-    }
+%s    }
   }
 
 %s}
@@ -41,8 +34,23 @@ func writePipeline(dir, broker, files string, opt options) (string, error) {
 	if opt.sink == "postgres" {
 		sink = postgresBlock()
 	}
+	from := groupLines(opt.protocol)
+	if opt.named() {
+		from = fmt.Sprintf("      partitions         = [\"0-%d\"]\n", partitions-1)
+	}
 	path := filepath.Join(dir, "pipeline.hcl")
-	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, groupName, opt.protocol, sink), 0o644)
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, from, sink), 0o644)
+}
+
+// groupLines let a member that was killed be missed soon.
+func groupLines(protocol string) string {
+	return fmt.Sprintf(`      group              = %q
+      group_protocol     = %q
+      session_timeout    = "1500ms"
+      heartbeat_interval = "300ms"
+      rebalance_timeout  = "5s"
+      revoke_timeout     = "3s"
+`, groupName, protocol)
 }
 
 // parquetBlock is a sink whose files close often.

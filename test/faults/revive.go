@@ -12,7 +12,11 @@ const maxAlone = 3
 // progress waits until the committed offset of every partition has moved past
 // what it was, and starts a host again if it ends meanwhile.
 func (k *killer) progress(ctx context.Context, past map[int32]int64, after string) error {
-	wait, cancel := context.WithTimeout(ctx, progressWithin)
+	return k.progressIn(ctx, progressWithin, past, after)
+}
+
+func (k *killer) progressIn(ctx context.Context, bound time.Duration, past map[int32]int64, after string) error {
+	wait, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	for {
 		moved := k.watch.change()
@@ -29,7 +33,7 @@ func (k *killer) progress(ctx context.Context, past map[int32]int64, after strin
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return fmt.Errorf("%w: %s after %s not every partition was committed beyond %v, but %v", errStalled, progressWithin, after, past, k.watch.frontier())
+			return fmt.Errorf("%w: %s after %s not every partition was committed beyond %v, but %v", errStalled, bound, after, past, k.watch.frontier())
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twg-io/twg/test/faults/control"
 	"github.com/twg-io/twg/test/faults/produce"
 	"github.com/twg-io/twg/test/faults/schedule"
+	"github.com/twg-io/twg/test/faults/tap"
 )
 
 // run is one run of the harness: processes, producer, watcher, kills.
@@ -24,6 +25,8 @@ type run struct {
 	begun time.Time
 
 	broker broker
+	tap    *tap.Tap
+	starts *starts
 	db     *database // nil: the sink writes files
 	ctl    *control.Server
 	hosts  *hosts
@@ -97,14 +100,17 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 		return nil, err
 	}
 	defer r.ctl.Close()
-	r.watch = newWatcher(groupName, r.files)
+	r.watch = newWatcher(r.opt.group(), r.files)
+	r.starts = newStarts(func() []control.Process {
+		return r.ctl.Live(func(p control.Process) bool { return roleOf(p.Role) == schedule.Source })
+	})
 	if r.opt.sink == "postgres" {
 		if r.db, err = startDatabase(ctx); err != nil {
 			return nil, err
 		}
 		defer r.db.close()
 		r.watch.table = newTableWatch(r.db.DSN(""))
-		defer r.watch.table.reader.Close()
+		defer r.watch.table.close()
 	}
 	if r.broker, err = r.startBroker(ctx); err != nil {
 		return nil, err
@@ -131,7 +137,7 @@ func (r *run) startHost(bin, socket string) error {
 	if err != nil {
 		return err
 	}
-	if r.hosts, err = newHosts(bin, r.dir, file, socket, r.opt.hosts); err != nil {
+	if r.hosts, err = newHosts(bin, r.dir, file, socket, r.opt.places()); err != nil {
 		return err
 	}
 	if r.db != nil {
@@ -140,15 +146,22 @@ func (r *run) startHost(bin, socket string) error {
 	return r.hosts.startAll()
 }
 
-// startBroker starts the broker that the run is about.
-func (r *run) startBroker(ctx context.Context) (broker, error) {
+// startBroker starts the broker that the run is about, behind a tap.
+func (r *run) startBroker(ctx context.Context) (b broker, err error) {
+	t, err := tap.New(shownRequests, r.shown)
+	if err != nil {
+		return nil, err
+	}
+	r.tap = t
 	if r.opt.broker == "kafka" {
-		return startKafka(ctx, r.dir)
+		b, err = startKafka(ctx, r.dir, t)
+	} else {
+		b, err = startFake(r.dir, partitions, t)
 	}
-	if r.db != nil {
-		return startFake(r.dir, partitions, r.files, r.watch.committing, r.db.DSN(""), r.watch.table.hear)
+	if err != nil {
+		t.Close()
 	}
-	return startFake(r.dir, partitions, r.files, r.watch.committing, "", nil)
+	return b, err
 }
 
 // underLoad produces while it kills, and judges when both are over.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,13 +9,13 @@ import (
 	"github.com/twg-io/twg/test/faults/verify"
 )
 
-// tableWatch compares committed offsets with the raw table while the run goes
-// on.
+// tableWatch compares the positions that somebody relies on with the raw table
+// while the run goes on.
 type tableWatch struct {
-	reader *table.Reader
-	begun  time.Time
-	owners bool
-	judged map[int32]int64 // everything below was looked for
+	reader   *table.Reader // the sampling goroutine's
+	owners   bool
+	samples  *lookout
+	requests *lookout
 
 	mu      sync.Mutex
 	moments []verify.Moment
@@ -24,30 +23,26 @@ type tableWatch struct {
 }
 
 func newTableWatch(dsn string) *tableWatch {
-	return &tableWatch{reader: table.NewReader(dsn), begun: time.Now(), judged: map[int32]int64{}}
+	t := &tableWatch{reader: table.NewReader(dsn)}
+	t.samples, t.requests = newLookout(dsn, t.take), newLookout(dsn, t.take)
+	return t
 }
 
-// observe looks for what lies below the committed offsets and was not looked
-// for yet. While the database is away nothing is seen; the next time makes up
-// for it, and only helps the product.
-func (t *tableWatch) observe(ctx context.Context, committed map[int32]int64) {
+func (t *tableWatch) close() {
+	t.reader.Close()
+	t.samples.close()
+	t.requests.close()
+}
+
+// observe takes committed offsets that were read just now.
+func (t *tableWatch) observe(ctx context.Context, committed map[int32]int64, changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, sampleWithin)
 	defer cancel()
 	if !t.owners {
 		t.owners, _ = t.reader.WatchOwners(ctx)
 	}
-	changed := false
 	for p, next := range committed {
-		from := t.judged[p]
-		if next <= from {
-			continue
-		}
-		held, err := t.reader.Held(ctx, p, from, next)
-		if err != nil {
-			return
-		}
-		t.judged[p], changed = next, true
-		t.add(p, from, next, held)
+		t.samples.relied(ctx, whyNow, p, next)
 	}
 	if changed && t.owners {
 		t.countStale(ctx)
@@ -64,13 +59,40 @@ func (t *tableWatch) countStale(ctx context.Context) {
 	t.stale = len(stale)
 }
 
-func (t *tableWatch) add(partition int32, from, next int64, held []int64) {
+// frontier is what the offset store says is held without a hole.
+func (t *tableWatch) frontier(ctx context.Context) map[int32]int64 {
+	ctx, cancel := context.WithTimeout(ctx, sampleWithin)
+	defer cancel()
+	held, voids, err := t.reader.Coverage(ctx)
+	if err != nil {
+		return nil // the store is not there yet, or away
+	}
+	return verify.Frontier(append(held, voids...))
+}
+
+// settleEvery is how often settle asks a database that is not back yet.
+const settleEvery = 100 * time.Millisecond
+
+// settle judges what came while the database was away, and reports how much
+// could not be judged before ctx ended.
+func (t *tableWatch) settle(ctx context.Context) int {
+	for {
+		left := t.samples.settle(ctx) + t.requests.settle(ctx)
+		if left == 0 {
+			return 0
+		}
+		select {
+		case <-time.After(settleEvery):
+		case <-ctx.Done():
+			return left
+		}
+	}
+}
+
+func (t *tableWatch) take(m verify.Moment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.moments = append(t.moments, verify.Moment{
-		Span: verify.Span{Partition: partition, From: from, Next: next},
-		When: fmt.Sprintf("%.2fs", time.Since(t.begun).Seconds()), Held: held,
-	})
+	t.moments = append(t.moments, m)
 }
 
 func (t *tableWatch) led(real []verify.Place) verify.Findings {
@@ -91,6 +113,3 @@ func (t *tableWatch) count() int {
 	defer t.mu.Unlock()
 	return len(t.moments)
 }
-
-// hear takes what the broker saw at a commit request.
-func (t *tableWatch) hear(m verify.Moment) { t.add(m.Partition, m.From, m.Next, m.Held) }

@@ -20,11 +20,14 @@ type tally struct {
 	provoked  int
 	zombies   int
 	frozen    int
-	pauses    []time.Duration // from a kill until commits moved on
+	rivals    int
+	takeOvers []time.Duration                   // of sinks that stood still in a COPY
+	replaced  int                               // of those, what its host ended before it woke
+	pauses    map[schedule.Role][]time.Duration // from a kill until commits moved on
 }
 
 func newTally(points []schedule.Point) *tally {
-	return &tally{points: points, at: map[schedule.Point]int{}, elsewhere: map[schedule.Point]int{}}
+	return &tally{points: points, at: map[schedule.Point]int{}, elsewhere: map[schedule.Point]int{}, pauses: map[schedule.Role][]time.Duration{}}
 }
 
 func (t *tally) add(k schedule.Kill, exact bool) {
@@ -39,7 +42,9 @@ func (t *tally) add(k schedule.Kill, exact bool) {
 	}
 }
 
-func (t *tally) recovered(d time.Duration) { t.pauses = append(t.pauses, d) }
+func (t *tally) tookOver(d time.Duration) { t.takeOvers = append(t.takeOvers, d) }
+
+func (t *tally) recovered(r schedule.Role, d time.Duration) { t.pauses[r] = append(t.pauses[r], d) }
 
 // print writes the histogram, a line a point, a mark a kill.
 func (t *tally) print(w io.Writer) {
@@ -50,10 +55,17 @@ func (t *tally) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  %d of these took a second process with them; %d further kills only provoked a start\n", t.pairs, t.provoked)
 	fmt.Fprintf(w, "  %d hosts were put to sleep, replaced and woken; %d plugins were frozen\n", t.zombies, t.frozen)
-	if len(t.pauses) == 0 {
-		return
+	if t.rivals > 0 {
+		fmt.Fprintf(w, "  %d rivals took over from a host that ran\n", t.rivals)
 	}
-	slices.Sort(t.pauses)
-	fmt.Fprintf(w, "  from a kill to the next commit: median %.1f s, longest %.1f s\n",
-		t.pauses[len(t.pauses)/2].Seconds(), t.pauses[len(t.pauses)-1].Seconds())
+	if len(t.takeOvers) > 0 {
+		fmt.Fprintf(w, "  %d of the sleepers were in the middle of a COPY; their successors committed after %.1f s at most; %d were replaced before they woke\n",
+			len(t.takeOvers), slices.Max(t.takeOvers).Seconds(), t.replaced)
+	}
+	for _, role := range []schedule.Role{schedule.Source, schedule.Host, schedule.Sink, schedule.Broker, schedule.Database} {
+		if d := t.pauses[role]; len(d) > 0 {
+			slices.Sort(d)
+			fmt.Fprintf(w, "  from a kill of a %s to the next commit: median %.1f s, longest %.1f s\n", role, d[len(d)/2].Seconds(), d[len(d)-1].Seconds())
+		}
+	}
 }

@@ -20,11 +20,12 @@ const sampleEvery = 20 * time.Millisecond
 const sampleWithin = 2 * time.Second
 
 // watcher samples committed offsets and visible files while the run goes on.
+// Where no group keeps the position, the sink's store says what is committed.
 // Its methods may be called from any goroutine.
 type watcher struct {
 	adm   *kadm.Client
 	kcl   *kgo.Client
-	group string
+	group string // empty: there is none
 	dir   string
 	table *tableWatch // instead of dir, where the sink writes into a table
 	begun time.Time
@@ -34,6 +35,7 @@ type watcher struct {
 	samples    []verify.Sample
 	next       int // number of the file that is read next; all below were
 	seen       verify.FirstSeen
+	spans      []verify.Span   // of the files, with their voids
 	incomplete verify.Findings // visible files that cannot be read
 	twice      int             // rows that an earlier file held
 	rewound    verify.Findings // committed offsets that fell
@@ -76,34 +78,88 @@ func (w *watcher) run(ctx context.Context) {
 // sample reads the offsets first and the files after: a file that appears in
 // between only helps the product.
 func (w *watcher) sample(ctx context.Context) {
+	committed := w.position(ctx)
+	if w.table != nil {
+		w.table.observe(ctx, committed, w.differs(committed))
+	} else {
+		w.readNewFiles()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(verify.Sample{Why: whyNow, At: time.Since(w.begun), Committed: committed, Files: w.next})
+}
+
+// position is what is committed at this moment, as far as it can be known.
+func (w *watcher) position(ctx context.Context) map[int32]int64 {
+	switch {
+	case w.group != "":
+		return w.offsets(ctx)
+	case w.table != nil:
+		return w.table.frontier(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return verify.Frontier(w.spans)
+}
+
+func (w *watcher) offsets(ctx context.Context) map[int32]int64 {
 	committed := map[int32]int64{}
-	fetch, cancel := context.WithTimeout(ctx, sampleWithin)
-	offsets, err := w.adm.FetchOffsets(fetch, w.group)
-	cancel()
+	ctx, cancel := context.WithTimeout(ctx, sampleWithin)
+	defer cancel()
+	offsets, err := w.adm.FetchOffsets(ctx, w.group)
 	if err != nil {
-		offsets = nil // the group does not exist yet, or the run is over
+		return nil // the group does not exist yet, or the run is over
 	}
 	offsets.Each(func(o kadm.OffsetResponse) {
 		if o.Err == nil && o.At >= 0 {
 			committed[o.Partition] = o.At
 		}
 	})
+	return committed
+}
+
+// lastWritten is the last position of each partition of the topic. What is
+// committed beyond it was read from now on.
+func (w *watcher) lastWritten(ctx context.Context) (map[int32]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, progressWithin)
+	defer cancel()
+	ends, err := w.adm.ListEndOffsets(ctx, topicName)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list ends of %s: %w", topicName, err)
+	}
+	out := map[int32]int64{}
+	ends.Each(func(o kadm.ListedOffset) { out[o.Partition] = o.Offset - 1 })
+	return out, nil
+}
+
+// relied takes a position that somebody relies on at this moment.
+func (w *watcher) relied(ctx context.Context, why string, partition int32, next int64) {
 	if w.table != nil {
-		w.table.observe(ctx, committed)
-	} else {
-		w.readNewFiles()
+		w.table.requests.relied(ctx, why, partition, next)
+		return
+	}
+	files := 0
+	if visible := visibleFiles(w.dir); len(visible) > 0 {
+		files = fileNumber(visible[len(visible)-1]) + 1
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.note(verify.Sample{At: time.Since(w.begun), Committed: committed, Files: w.next})
+	w.samples = append(w.samples, verify.Sample{Why: why, At: time.Since(w.begun), Committed: map[int32]int64{partition: next}, Files: files})
 }
 
-// committing takes a commit request that the broker has just seen.
-func (w *watcher) committing(s verify.Sample) {
+// differs reports whether something else was committed before.
+func (w *watcher) differs(committed map[int32]int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.At = time.Since(w.begun)
-	w.samples = append(w.samples, s)
+	for p, next := range committed {
+		if w.committed[p] != next {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *watcher) note(s verify.Sample) {
@@ -154,4 +210,5 @@ func (w *watcher) readNewFile(file string) {
 		}
 		w.seen[row.Place] = w.next
 	}
+	w.spans = append(append(w.spans, f.Spans...), f.Voids...)
 }

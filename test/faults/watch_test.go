@@ -11,7 +11,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/twg-io/twg/test/faults/control"
 	"github.com/twg-io/twg/test/faults/verify"
 )
 
@@ -64,7 +66,9 @@ func watched(t *testing.T) (*watcher, *kadm.Client, context.Context) {
 	t.Cleanup(cancel)
 	dir := t.TempDir()
 	w := newWatcher(groupName, dir)
-	b, err := startFake(t.TempDir(), 1, dir, w.committing, "", nil)
+	self := []control.Process{{Role: "twg-plugin-kafka-source", PID: os.Getpid()}}
+	r := &run{dir: t.TempDir(), watch: w, starts: newStarts(func() []control.Process { return self })}
+	b, err := r.startBroker(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +108,47 @@ func TestLeadBetweenTwoSamplesIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	real := []verify.Place{{Position: 0}, {Position: 1}, {Position: 2}, {Position: 3}, {Position: 4}}
-	for w.moments() < 4 && ctx.Err() == nil { // three requests, one sample
-		time.Sleep(time.Millisecond)
+	if led := w.led(real); led.Count != 2 || w.moments() != 4 { // three requests, one sample
+		t.Errorf("%d led %v of %d moments, want positions 2 and 3 of 4", led.Count, led.First, w.moments())
 	}
+}
+
+// A source that begins to read beyond what is held leads, one that goes on
+// reading does not.
+func TestStartThatLeadsIsSeen(t *testing.T) {
+	w, adm, ctx := watched(t)
+	logFile(t, w.dir, 1, 0, 1)
+	w.readNewFiles()
+	broker, err := adm.Metadata(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers[0].Host+":"+fmt.Sprint(broker.Brokers[0].Port)), kgo.ClientID(sourceClient))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	fetch := func(at int64) {
+		t.Helper()
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.FetchOffset = at
+		topic := kmsg.NewFetchRequestTopic()
+		topic.Topic, topic.TopicID, topic.Partitions = topicName, broker.Topics[topicName].ID, []kmsg.FetchRequestTopicPartition{p}
+		r := kmsg.NewPtrFetchRequest()
+		r.Topics = append(r.Topics, topic)
+		if _, err := source.Broker(0).Request(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	real := []verify.Place{{Position: 0}, {Position: 1}, {Position: 2}, {Position: 3}, {Position: 4}}
+	for _, at := range []int64{1, 5, 2} { // it begins at 1, goes on to 5, begins again at 2
+		fetch(at)
+	}
+	if led := w.led(real); led.Count != 0 || w.moments() != 2 {
+		t.Errorf("%d led %v of %d starts, want none of 2", led.Count, led.First, w.moments())
+	}
+	fetch(7)
+	fetch(4)
 	if led := w.led(real); led.Count != 2 {
 		t.Errorf("%d led %v, want positions 2 and 3", led.Count, led.First)
 	}

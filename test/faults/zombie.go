@@ -22,8 +22,10 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	k.hosts.note("process %d goes to sleep", old.pid)
 	old.signal(syscall.SIGSTOP)
 	signalAll(plugins, syscall.SIGSTOP)
-	at := k.watch.frontier()
-	err := k.hosts.start()
+	at, err := k.watch.lastWritten(ctx)
+	if err == nil {
+		err = k.hosts.start()
+	}
 	successor := control.Process{}
 	switch {
 	case err != nil:
@@ -43,7 +45,7 @@ func (k *killer) zombie(ctx context.Context, gracefully bool) error {
 	if err == nil {
 		err = k.beside(ctx, old)
 	}
-	if gracefully && err == nil {
+	if gracefully && err == nil && !k.named {
 		if how := old.stop(ctx); how != "" {
 			k.problem("stop", "%s; see host.log", how)
 		}
@@ -72,8 +74,17 @@ func (k *killer) atAcquire(ctx context.Context) (control.Process, error) {
 	return r.Process, nil
 }
 
-// beside lets both hosts run. Neither may end by itself.
+// beside lets both hosts run. Neither may end by itself, but for the one that
+// has woken where nothing shares out the partitions.
 func (k *killer) beside(ctx context.Context, old *hostProcess) error {
+	if k.named {
+		old.willHalt()
+		if err := k.halts(ctx, old); err != nil {
+			return err
+		}
+		at := k.watch.frontier()
+		return k.progress(ctx, at, "the sleeper woke")
+	}
 	select {
 	case <-time.After(besideFor):
 	case <-old.exited:

@@ -39,7 +39,7 @@ func TestNewMemberBesideASlowSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	for _, protocol := range []string{"classic", "consumer"} {
+	for _, protocol := range []string{"classic", "consumer", "eager"} {
 		t.Run(protocol, func(t *testing.T) { besideSlow(t, broker.Addrs(), protocol) })
 	}
 }
@@ -154,10 +154,14 @@ func newPipeline(t *testing.T, name string, brokers []string, topic, protocol st
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil)).With("pipeline", name)
 	src := source.New(log)
-	settings, err := json.Marshal(map[string]any{
+	set := map[string]any{
 		"brokers": brokers, "topics": []string{topic}, "group": "g-" + topic, "group_protocol": protocol,
 		"session_timeout": "1s", "heartbeat_interval": "200ms", "rebalance_timeout": "3s", "revoke_timeout": "1500ms", "fetch_max_wait": "50ms",
-	})
+	}
+	if protocol == "eager" {
+		set["group_protocol"], set["balancers"] = "classic", []string{"range"}
+	}
+	settings, err := json.Marshal(set)
 	if err != nil {
 		t.Fatal(err)
 	}

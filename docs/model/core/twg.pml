@@ -7,6 +7,8 @@
  * The default build is the design with every amended rule. Switches:
  *   OLD_*  one rule as it was worded before the amendment (a counterexample exists)
  *   MUT_*  a deliberate error: the model must fail
+ *   LATEST, EARLIEST  records come all the time, and a stream without a position begins where the source says
+ *   NAMED  named partitions: nobody shares them out, and the store alone keeps the position
  *   RET, RESTORE, REJECT, HANG, POWER   fault kinds (../README.md); F bounds all faults of a run together
  *   NOLOST  a zombie is not told while another host owns;  CHECKALARM  an accepted void names a real loss;
  *   SOFT  without the assertions of INV6, INV8 and of a fresh Start, to see whether anything is lost;  LEN2  smaller
@@ -15,6 +17,9 @@
  */
 #ifndef F
 #define F 2
+#endif
+#ifndef FIRST0
+#define FIRST0 0                   /* 1: host 0 is the first owner. The hosts are alike, so nothing is left out */
 #endif
 #define N     4                    /* positions 0..3 */
 #define ALL   15
@@ -34,7 +39,29 @@
 #define SPAN(a,b)  (UPTO(b) & (ALL ^ UPTO(a)))
 #define HOLE(m)    (((m)&1)==0 -> 0 : (((m)&2)==0 -> 1 : (((m)&4)==0 -> 2 : (((m)&8)==0 -> 3 : 4))))
 #define MIN(a,b)   ((a)<(b) -> (a) : (b))
-#define MINUS(a,b) ((a) & (ALL ^ (b)))
+#define MINUS(a,b) ((a) & (31 ^ (b)))
+
+/* ---------- the start of a stream without a position ---------- */
+#if defined(LATEST) || defined(EARLIEST)
+#define DECIDE
+#define TOP    16                  /* the void [2^48-1, 2^48): a start was decided at 0 */
+#define NOTYET 9
+byte hi = 0;                       /* end of the log: records come all the time */
+byte begun = NOTYET;               /* ghost: where the first run of all began */
+bit  hasc = 0, sawc[2];            /* the broker has a commit; as Assigned told it */
+#define HI hi
+#define BEFORE ((begun==NOTYET -> ALL : UPTO(begun)) | held | TOP)
+#ifdef MUT_NOEPOCH
+#define COUNTS(h) true
+#else
+#define COUNTS(h) (ep[h]==epoch)   /* a run that is fenced delivers nothing */
+#endif
+#define BEGIN(h) if :: begun==NOTYET && COUNTS(h) -> begun=pos[h] :: else fi
+#else
+#define HI     N
+#define BEFORE 0
+#define BEGIN(h) skip
+#endif
 
 /* ---------- broker ---------- */
 byte committed = 0;                /* committed offset */
@@ -69,12 +96,12 @@ byte gep = 0;                      /* epochs ever issued */
 mtype = { FREE, WANT, SENT, OPEN, HUNG, LINKED, DONE, FENCED };
 mtype tst[NT] = FREE;
 byte tsp[NT], tep[NT];             /* span, epoch */
-bit  tvo[NT];                      /* a void, no rows */
+byte tvo[NT];                      /* a void, no rows: 1 by a gap, 2 what a start skips */
 byte th[2], tsl[2]; bit dead[2];   /* of 4 and 5: host, slot, session is over (else only the run) */
 #define OWNER_OF(i) ((i)<2 -> 0 : ((i)<4 -> 1 : th[((i)<4 -> 0 : (i)-4)]))
 
 /* ---------- hosts ---------- */
-mtype = { IDLE, ACQ, ACQSYNC, READ, RUN, REVOKE, GAP, PROVE };
+mtype = { IDLE, ACQ, ACQSYNC, READ, RESOLVE, START, RUN, REVOKE, GAP, PROVE };
 mtype st[2] = IDLE;
 byte ep[2], seen[2];               /* epoch held; committed position as Assigned told it */
 byte pos[2], done[2];              /* source position; gate: known durable */
@@ -84,10 +111,28 @@ byte rej[2];                       /* 1: rejected, audit not written; 2: audit d
 hidden byte k, m, x;
 
 #define FRONT(h)  MIN(HOLE(done[h]), pos[h])
-#define ACTIVE(h) (st[h]==RUN || st[h]==REVOKE || st[h]==GAP)
+#define ACTIVE(h) (st[h]==RUN || st[h]==REVOKE || st[h]==GAP || st[h]==START)
 #define INV1  (lead || committed <= HOLE(dheld|dvd))
-#define INVV  (MINUS(vd, UPTO(lo))==0)   /* a void claims only what retention removed */
+#define INVV  (MINUS(vd, UPTO(lo)|BEFORE)==0)  /* a void claims only what retention removed, or the start skipped */
 #define FIN   (committed==N && MINUS(ALL, dheld|dvd)==0 && MINUS(REJ & dheld, audit)==0 && INVV)
+
+#ifdef NAMED
+#define OWNS(h) true               /* nobody says otherwise, and a commit proves nothing */
+#define UNLEAD(h) (!chk[0] && !chk[1])
+#else
+#define OWNS(h) (owner==h)
+#define UNLEAD(h) OWNS(h)
+#endif
+/* the broker's position, as an assignment tells it */
+inline see(h) {
+#ifndef NAMED
+	seen[h]=committed;
+#ifdef DECIDE
+	sawc[h]=hasc;
+#endif
+#endif
+	skip
+}
 
 inline tfree(i) { tst[i]=FREE; tsp[i]=0; tep[i]=0; tvo[i]=0; if :: i>=4 -> th[i-4]=0; tsl[i-4]=0; dead[i-4]=0 :: else fi }
 
@@ -127,12 +172,24 @@ inline killed(h) {                 /* sink session over: older writes of h, too,
 	if :: tst[4]!=FREE && th[0]==h -> dead[0]=1 :: else fi;
 	if :: tst[5]!=FREE && th[1]==h -> dead[1]=1 :: else fi
 }
-inline idle(h) { forget(h); st[h]=IDLE; ep[h]=0; seen[h]=0; chk[h]=0 }
+inline idle(h) {
+	forget(h); st[h]=IDLE; ep[h]=0; seen[h]=0; chk[h]=0;
+#ifdef DECIDE
+	sawc[h]=0
+#endif
+}
+#ifdef DECIDE
+/* whether the start's void was recorded is not known: coverage is read and the start is decided again */
+inline unsure(h) { tfree(2*h); pos[h]=0; done[h]=0; st[h]=READ }
+#endif
 /* a new sink session: everything unanswered is sent again */
 inline newsession(h) {
 	killed(h);
 	orphan(2*h, h, 1);   if :: tst[2*h]!=FREE   -> tst[2*h]=WANT   :: else fi;
-	orphan(2*h+1, h, 1); if :: tst[2*h+1]!=FREE -> tst[2*h+1]=WANT :: else fi
+	orphan(2*h+1, h, 1); if :: tst[2*h+1]!=FREE -> tst[2*h+1]=WANT :: else fi;
+#ifdef DECIDE
+	if :: st[h]==START -> unsure(h) :: else fi
+#endif
 }
 
 /* a new epoch for h. Only equality with the newest counts, so without RESTORE older ones are renumbered 0 */
@@ -178,7 +235,7 @@ proctype Host(byte h)
 end:
 	do
 	/* --- Assigned --- */
-	:: d_step { st[h]==IDLE && owner==h -> seen[h]=committed;
+	:: d_step { st[h]==IDLE && owner==h -> see(h);
 #ifdef MUT_COVFIRST
 		done[h]=held|vd;           /* coverage read before the epoch is acquired */
 #endif
@@ -224,7 +281,7 @@ end:
 #endif
 		forget(h); chk[h]=0; done[h]=x; x=HOLE(done[h]);
 		if
-		:: seen[h]>x && owner!=h -> idle(h)            /* the rewinding commit is refused: Lost */
+		:: seen[h]>x && !OWNS(h) -> idle(h)            /* the rewinding commit is refused: Lost */
 		:: else ->
 			if
 			:: seen[h]>x ->
@@ -234,7 +291,10 @@ end:
 				committed=x
 			:: else
 			fi;
-			if :: owner==h -> lead=0 :: else fi;
+			if :: UNLEAD(h) -> lead=0 :: else fi;
+#ifdef NAMED
+			committed=MIN(committed,x);    /* nobody keeps it; after a restore the source is told anew */
+#endif
 #ifdef MUT_MAX
 			pos[h]=(done[h]&8 -> 4 : (done[h]&4 -> 3 : (done[h]&2 -> 2 : (done[h]&1 -> 1 : 0))));
 			done[h]=UPTO(pos[h]);
@@ -245,17 +305,41 @@ end:
 			pos[h]=x;
 #endif
 #endif
-			seen[h]=0; st[h]=RUN
+			seen[h]=0; st[h]=RUN;
+#ifdef DECIDE
+			if :: done[h]==0 && !sawc[h] -> st[h]=RESOLVE :: else -> BEGIN(h) fi
+#endif
 		fi; x=0 }
+
+	/* --- no position anywhere: the source is asked, and what the answer skips is durable before Start --- */
+#ifdef DECIDE
+	:: d_step { st[h]==RESOLVE ->
+#ifdef EARLIEST
+		pos[h]=lo;
+#else
+		pos[h]=hi;
+#endif
+		x=UPTO(pos[h]);
+#ifdef OLD_STARTVOID
+		done[h]=x; x=0;            /* Start at once */
+#endif
+#if !defined(OLD_STARTVOID) && !defined(OLD_DECIDED)
+		if :: x==0 -> x=TOP :: else fi;
+#endif
+		if
+		:: x==0 -> st[h]=RUN; BEGIN(h)
+		:: else -> tst[2*h]=WANT; tvo[2*h]=2; tsp[2*h]=x; st[h]=START
+		fi; x=0 }
+#endif
 
 	/* --- the source delivers the next span, of one or two positions; it is sent at once --- */
 #ifdef LEN2                        /* spans of two positions, but for the last (smaller state space) */
-#define LEN(n) (n==2 || pos[h]+1==N)
+#define LEN(n) (n==2 || pos[h]+1==HI)
 #else
 #define LEN(n) true
 #endif
 #define POLL(n) \
-	:: d_step { st[h]==RUN && LEN(n) && pos[h]+n<=N && pos[h]>=lo && (tst[2*h]==FREE || tst[2*h+1]==FREE) -> \
+	:: d_step { st[h]==RUN && LEN(n) && pos[h]+n<=HI && pos[h]>=lo && (tst[2*h]==FREE || tst[2*h+1]==FREE) -> \
 		x=MINUS(SPAN(pos[h],pos[h]+n), done[h]); pos[h]=pos[h]+n; \
 		if \
 		:: x!=0 -> m=(tst[2*h]==FREE -> 2*h : 2*h+1); tst[m]=WANT; tsp[m]=x; m=0 \
@@ -278,7 +362,7 @@ end:
 #endif
 		forget(h);
 		if
-		:: x==0 -> seen[h]=committed; st[h]=READ
+		:: x==0 -> see(h); st[h]=READ
 		:: else -> tst[2*h]=WANT; tvo[2*h]=1; tsp[2*h]=x; st[h]=GAP
 		fi; x=0 }
 
@@ -309,7 +393,8 @@ end:
 #define RECEIPT(i) \
 	:: d_step { tst[i]==DONE && ACTIVE(h) -> \
 		if \
-		:: tvo[i] -> tfree(i); seen[h]=committed; st[h]=READ \
+		:: tvo[i]==1 -> tfree(i); see(h); st[h]=READ \
+		:: tvo[i]==2 -> done[h]=done[h]|tsp[i]; tfree(i); st[h]=RUN; BEGIN(h) \
 		:: else -> done[h]=done[h]|MINUS(tsp[i],REJ); \
 			if :: (tsp[i] & REJ)!=0 -> rej[h]=1 :: else fi; tfree(i) \
 		fi } \
@@ -339,7 +424,15 @@ end:
 #endif
 
 	/* --- commit the contiguous frontier; a zombie's commit is refused, which is Lost --- */
-	:: d_step { (st[h]==RUN || st[h]==REVOKE) && owner==h && FRONT(h)>committed ->
+#if defined(DECIDE) && !defined(NAMED)
+#define NEWS(h) (FRONT(h)>committed || !hasc)          /* the position of a Start is committed, too */
+#else
+#define NEWS(h) (FRONT(h)>committed)
+#endif
+	:: d_step { (st[h]==RUN || st[h]==REVOKE) && OWNS(h) && NEWS(h) ->
+#if defined(DECIDE) && !defined(NAMED)
+		hasc=1;
+#endif
 		committed=FRONT(h); assert(INV1) }             /* INV1, INV2 */
 
 	/* --- fenced: acquire again only with proof of ownership (a generation-checked commit) --- */
@@ -347,10 +440,12 @@ end:
 #ifdef MUT_COVFIRST
 		done[h]=held|vd;
 #endif
-#ifdef MUT_NOPROOF
-		seen[h]=committed; st[h]=ACQ
+#if defined(MUT_NOPROOF) || defined(OLD_FENCE)
+		see(h); st[h]=ACQ
+#elif defined(NAMED)
+		idle(h)                    /* the first fence halts the host; who starts it again is in Env */
 #else
-		if :: owner==h -> seen[h]=committed; st[h]=ACQ :: else -> idle(h) fi
+		if :: owner==h -> see(h); st[h]=ACQ :: else -> idle(h) fi
 #endif
 	   }
 
@@ -360,15 +455,20 @@ end:
 	:: d_step { ACTIVE(h) && chk[h] ->
 		chk[h]=0; newsession(h);
 		if
+#ifdef NAMED
+		:: MINUS(done[h], held|vd)!=0 -> forget(h); st[h]=ACQ  /* not a fence: its commits are all accepted */
+#else
 		:: MINUS(done[h], held|vd)!=0 -> forget(h); st[h]=PROVE
-		:: else -> if :: owner==h -> lead=0 :: else fi
+#endif
+		:: else -> if :: UNLEAD(h) -> lead=0 :: else fi
 		fi }
 #endif
 #endif
 
 	/* --- Drop answers Revoking; Lost comes late --- */
 	:: d_step { st[h]==REVOKE && owner==h -> idle(h); owner=NONE }
-#ifdef NOLOST
+#ifdef NAMED                       /* nobody says Lost */
+#elif defined(NOLOST)
 	:: d_step { st[h]!=IDLE && owner==NONE -> idle(h) }    /* a zombie is not told while another host owns */
 #else
 	:: d_step { st[h]!=IDLE && owner!=h -> idle(h) }
@@ -384,7 +484,13 @@ end:
 #else
 #define ALARM(i) skip
 #endif
-#define APPLY(i) ALARM(i); if :: tvo[i] -> vd=vd|MINUS(tsp[i],held) :: else -> held=held|MINUS(tsp[i],REJ) fi
+/* no start skips what came after the first one: it was decided then, and it is decided once */
+#ifdef DECIDE
+#define ONCE(i) assert(tvo[i]!=2 || begun==NOTYET || MINUS(tsp[i], vd|BEFORE)==0)
+#else
+#define ONCE(i) skip
+#endif
+#define APPLY(i) ALARM(i); ONCE(i); if :: tvo[i] -> vd=vd|MINUS(tsp[i],held) :: else -> held=held|MINUS(tsp[i],REJ) fi
 /* the answer of an orphan is dropped: run and session are compared */
 #ifdef MUT_OLDSESS
 #define END(i,s) if :: i<4 || (dead[(i<4->0:i-4)] && s==DONE) -> tst[i]=s :: else -> tfree(i) fi
@@ -405,7 +511,7 @@ end:
 #ifndef SOFT
 			assert(tep[i]==epoch && OWNER_OF(i)==eph);  /* INV6 */
 #endif
-			ALARM(i);
+			ALARM(i); ONCE(i);
 			x=MINUS(tsp[i], held|vd);                   /* what other commits hold is dropped */
 			if
 			:: x==0 ->
@@ -437,7 +543,12 @@ end:
 #endif
 			APPLY(i); END(i, DONE)
 		fi }
-	:: d_step { i<4 && tst[i]==RUNNING && CURRENT(i) && flt<F -> flt++; APPLY(i); tst[i]=WANT }  /* answer lost */
+	:: d_step { i<4 && tst[i]==RUNNING && CURRENT(i) && flt<F -> flt++; APPLY(i);  /* answer lost */
+#ifdef DECIDE
+		if :: tvo[i]==2 -> m=OWNER_OF(i); unsure(m); m=0 :: else -> tst[i]=WANT fi }
+#else
+		tst[i]=WANT }
+#endif
 	:: d_step { ORPHAN(i) && (tst[i]==SENT || tst[i]==OPEN) -> tfree(i) }
 #endif
 #ifdef MUT_OLDSESS
@@ -452,8 +563,20 @@ end:
 proctype Env()
 {
 	do
+#ifdef NAMED
+	/* somebody starts a host: again, when none runs, or by mistake (or to take over) while the other runs */
+#define STARTED(h) \
+	:: d_step { st[h]==IDLE && st[1-h]==IDLE -> st[h]=ACQ } \
+	:: d_step { flt<F && st[h]==IDLE && st[1-h]!=IDLE -> flt++; st[h]=ACQ }
+	STARTED(0)
+	STARTED(1)
+#else
 	:: d_step { owner==NONE && st[0]==IDLE -> owner=0 }
-	:: d_step { owner==NONE && st[1]==IDLE -> owner=1 }
+	:: d_step { owner==NONE && st[1]==IDLE && !(FIRST0 && flt==0) -> owner=1 }
+#endif
+#ifdef DECIDE
+	:: d_step { hi<N -> hi++ }     /* a record comes */
+#endif
 	/* session timeout, missed deadline: ownership goes, the host does not know (zombie) */
 	:: d_step { flt<F && owner!=NONE -> flt++; owner=NONE }
 	/* cooperative revoke; in any state but RUN the Drop is immediate */
@@ -477,8 +600,8 @@ proctype Env()
 #endif
 #ifdef RET
 	/* retention removes the head of the log */
-	:: d_step { flt<F && lo==0 -> flt++; lo=1 }
-	:: d_step { flt<F && lo==0 -> flt++; lo=3 }
+	:: d_step { flt<F && lo==0 && HI>=1 -> flt++; lo=1 }
+	:: d_step { flt<F && lo==0 && HI>=3 -> flt++; lo=3 }
 #endif
 #ifdef RESTORE
 	:: d_step { !snap -> snap=1; sheld=held; svd=vd; sepoch=epoch }

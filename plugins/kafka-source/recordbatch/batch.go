@@ -118,17 +118,20 @@ func (b *Batch) check() error {
 }
 
 // Next is where reading goes on behind the whole batches of in: the position
-// behind the last of them (or from, if there is none), its leader epoch (or
-// epoch), and how many bytes the whole batches take. It looks at headers
-// only.
-func Next(in []byte, from int64, epoch int32) (next int64, lastEpoch int32, whole int) {
-	next, lastEpoch = from, epoch
+// behind the last of them (or from, if there is none), and how many bytes the
+// whole batches take. batch is told each one's leader epoch and the first
+// position from from on. It looks at headers only.
+func Next(in []byte, from int64, batch func(epoch int32, first int64)) (next int64, whole int) {
+	next = from
 	for {
 		b, err := header(in[whole:])
 		if err != nil {
-			return next, lastEpoch, whole
+			return next, whole
 		}
-		next, lastEpoch = max(next, b.Next), b.LeaderEpoch
+		if b.Next > next {
+			batch(b.LeaderEpoch, max(b.First, next))
+			next = b.Next
+		}
 		whole += b.Len
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,17 +174,24 @@ func TestNext(t *testing.T) {
 		name        string
 		in          []byte
 		next        int64
-		epoch       int32
+		firsts      []int64
 		whole, from int
 	}{
-		{"nothing", nil, 7, -1, 0, 7},
-		{"both", both, 12, 7, len(both), 7},
-		{"the second is cut off", both[:len(both)-1], 10, 7, len(a), 7},
-		{"already past it", a, 50, 7, len(a), 50},
+		{"nothing", nil, 7, nil, 0, 7},
+		{"both", both, 12, []int64{7, 10}, len(both), 7},
+		{"the second is cut off", both[:len(both)-1], 10, []int64{7}, len(a), 7},
+		{"already past it", a, 50, nil, len(a), 50},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if next, epoch, whole := Next(c.in, int64(c.from), -1); next != c.next || epoch != c.epoch || whole != c.whole {
-				t.Errorf("Next = %d, %d, %d, want %d, %d, %d", next, epoch, whole, c.next, c.epoch, c.whole)
+			var firsts []int64
+			next, whole := Next(c.in, int64(c.from), func(epoch int32, first int64) {
+				firsts = append(firsts, first)
+				if epoch != 7 {
+					t.Errorf("the batch at %d has epoch %d, want 7", first, epoch)
+				}
+			})
+			if next != c.next || whole != c.whole || !slices.Equal(firsts, c.firsts) {
+				t.Errorf("Next = %d, %d, batches at %v, want %d, %d, %v", next, whole, firsts, c.next, c.whole, c.firsts)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func FuzzRead(f *testing.F) {
 		if len(in) > crcFrom {
 			in = seal(in) // else nearly all is refused by length or checksum
 		}
-		next, _, whole := Next(in, 0, -1)
+		next, whole := Next(in, 0, func(int32, int64) {})
 		b, rest, err := Read(in)
 		if err != nil {
 			if whole > 0 && errors.Is(err, ErrPartial) {

@@ -109,10 +109,12 @@ func (r *reader) assignNamed() {
 	r.wantAnnouncement()
 }
 
-// survey looks at fresh metadata: it notes how many partitions a topic had when
-// it was first asked for, and takes new ones if all are wanted. A topic that is
-// only unknown at the moment (no leader, no answer) was not seen yet.
+// survey looks at fresh metadata: it tells the host what became of the topics,
+// notes how many partitions a topic had when it was first asked for, and takes
+// new ones if all are wanted. A topic that is only unknown at the moment (no
+// leader, no answer) was not seen yet.
 func (r *reader) survey(missing map[string]error) {
+	r.tellTopics(missing)
 	if !r.set.storeManaged() {
 		return
 	}

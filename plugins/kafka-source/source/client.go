@@ -48,7 +48,7 @@ func (s *Settings) membership(g groupCallbacks) []kgo.Opt {
 	adjust := func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 		return nil, nil
 	}
-	return append(s.balancing(),
+	return append(s.balancing(g),
 		kgo.ConsumeTopics(s.Topics...),
 		kgo.ConsumerGroup(s.Group),
 		kgo.DisableAutoCommit(),
@@ -60,16 +60,6 @@ func (s *Settings) membership(g groupCallbacks) []kgo.Opt {
 		kgo.OnPartitionsRevoked(g.revoked),
 		kgo.OnPartitionsLost(g.lost),
 	)
-}
-
-// balancing says who shares out the partitions. The sticky balancer stands for
-// the brokers' "uniform"; with brokers that do not share out it is used itself,
-// which is correct, but interrupts all partitions at each rebalance.
-func (s *Settings) balancing() []kgo.Opt {
-	if s.GroupProtocol == "consumer" {
-		return []kgo.Opt{kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer())}
-	}
-	return []kgo.Opt{kgo.Balancers(kgo.CooperativeStickyBalancer())}
 }
 
 func (t *TLS) config() (*tls.Config, error) {

@@ -114,7 +114,7 @@ func addMarks(req *kmsg.OffsetCommitRequest, list []committable) {
 		}
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
 		p.Partition, p.Offset = c.mark.Stream.Partition, c.mark.Next
-		p.Metadata = kmsg.StringPtr(metadata{Incarnation: c.mark.Stream.Incarnation, Parts: c.parts}.String())
+		p.Metadata = kmsg.StringPtr(metadata{Incarnation: c.incarnation, Parts: c.parts}.String())
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 }

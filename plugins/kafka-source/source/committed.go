@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -105,6 +106,13 @@ func deref(s *string) string {
 	return *s
 }
 
+// sameTopic reports whether a position that was committed under an incarnation
+// is of a topic. A broker that knew no incarnations may have learnt them since.
+func sameTopic(committed, id string) bool {
+	base, _, _ := strings.Cut(committed, cutMark)
+	return base == "" || base == id
+}
+
 // firstParts is how many partitions the stream's topic had when the group
 // first read it: the least that any commit of that incarnation recorded; 0, if
 // the group has read another topic of that name; else count, because this is
@@ -114,7 +122,7 @@ func (c committedOffsets) firstParts(id sdk.Stream, count int) int {
 	for p, o := range c {
 		switch {
 		case p.topic != id.Topic || o.meta.Version == 0:
-		case o.meta.Incarnation == id.Incarnation:
+		case sameTopic(o.meta.Incarnation, id.Incarnation):
 			first, this = min(first, o.meta.Parts), true
 		default:
 			another = true

@@ -146,7 +146,7 @@ func (r *reader) fetchRequest(runs []*run, bytes int64) *kmsg.FetchRequest {
 			p.CurrentLeaderEpoch = l.epoch
 		}
 		p.FetchOffset = x.next
-		p.LastFetchedEpoch = x.epoch
+		p.LastFetchedEpoch = x.epochs.last()
 		p.PartitionMaxBytes = int32(min(bytes, int64(r.set.PartitionMaxBytes)))
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}

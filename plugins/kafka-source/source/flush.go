@@ -39,7 +39,7 @@ func (s *sender) flush(ctx context.Context) error {
 
 func (s *sender) reset() {
 	s.builder.Reset()
-	s.spans, s.runs, s.bytes = s.spans[:0], s.runs[:0], 0
+	s.spans, s.runs, s.cursors, s.bytes = s.spans[:0], s.runs[:0], s.cursors[:0], 0
 }
 
 // encode makes a batch of what is built. Its spans and its memory are its
@@ -50,9 +50,10 @@ func (s *sender) encode() (*sdk.Batch, error) {
 		return nil, err
 	}
 	return &sdk.Batch{
-		Frame: view,
-		Spans: slices.Clone(s.spans),
-		Free:  func() { s.buffers.put(buf) },
+		Frame:   view,
+		Spans:   slices.Clone(s.spans),
+		Cursors: slices.Clone(s.cursors),
+		Free:    func() { s.buffers.put(buf) },
 	}, nil
 }
 
@@ -84,8 +85,9 @@ func (s *sender) removeEnded() error {
 			keep[r.stream] = r
 		}
 	}
+	cursors := slices.DeleteFunc(slices.Clone(s.cursors), func(c sdk.Cursor) bool { return keep[c.Stream] == nil })
 	s.reset()
-	s.spans, s.runs = append(s.spans, spans...), append(s.runs, runs...)
+	s.spans, s.runs, s.cursors = append(s.spans, spans...), append(s.runs, runs...), append(s.cursors, cursors...)
 	for i := range view.NumRecords() {
 		if r := keep[view.Stream(view.StreamIndex(i))]; r != nil {
 			s.copyRow(&view, i, r.stream)

@@ -13,6 +13,8 @@ import (
 // changes, one at a time. It joins no new generation before they return.
 type groupCallbacks struct {
 	assigned, revoked, lost func(context.Context, *kgo.Client, map[string][]int32)
+	// shared comes before the others when partitions were shared out eagerly.
+	shared func(mine map[string][]int32)
 }
 
 func (r *reader) groupCallbacks(ctx context.Context) groupCallbacks {
@@ -24,7 +26,12 @@ func (r *reader) groupCallbacks(ctx context.Context) groupCallbacks {
 			}
 		},
 		revoked: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) { r.revoked(ctx, parts) },
-		lost:    func(_ context.Context, _ *kgo.Client, parts map[string][]int32) { r.lost(parts) },
+		lost: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+			r.lost(parts, "the group membership was lost, joining again")
+		},
+		shared: func(mine map[string][]int32) {
+			r.lost(r.table.others(mine), "the group shares out its partitions eagerly now, and others have some of them")
+		},
 	}
 }
 
@@ -52,12 +59,12 @@ func (r *reader) revoked(ctx context.Context, parts map[string][]int32) {
 }
 
 // lost ends runs of which the group has already disposed.
-func (r *reader) lost(parts map[string][]int32) {
+func (r *reader) lost(parts map[string][]int32, why string) {
 	r.announcing.Lock()
 	runs := r.table.remove(parts)
 	r.announcing.Unlock()
 	if len(runs) > 0 {
-		r.log.Warn("the group membership was lost, joining again", "runs", len(runs))
+		r.log.Warn(why, "runs", len(runs))
 		r.events.Lost(runs)
 	}
 }
@@ -148,7 +155,7 @@ func (r *reader) partsAtFirst(id sdk.Stream, held committedOffsets, count int) i
 func (r *reader) assignment(p partition, id sdk.Stream, held committedOffsets, parts int) sdk.Assignment {
 	a := sdk.Assignment{Stream: id, Committed: sdk.NoPosition, Initial: sdk.StartEarliest}
 	if o, ok := held[p]; ok {
-		a.Committed, a.CommittedIncarnation = o.position, o.meta.Incarnation
+		a.Committed, a.CommittedIncarnation, a.Marked = o.position, o.meta.Incarnation, o.meta.Version != 0
 	}
 	if r.set.Start == "latest" && int(p.num) < parts {
 		a.Initial = sdk.StartLatest

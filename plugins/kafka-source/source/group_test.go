@@ -299,6 +299,16 @@ func TestRecreated(t *testing.T) {
 	b.untilCommitted("g", "t", 0, 20)
 }
 
+// commitAs commits partition 0 as a program that is no member does.
+func (b *broker) commitAs(group, topic string, at int64, meta string) {
+	b.t.Helper()
+	var os kadm.Offsets
+	os.Add(kadm.Offset{Topic: topic, Partition: 0, At: at, LeaderEpoch: -1, Metadata: meta})
+	if err := b.admin.CommitAllOffsets(b.t.Context(), group, os); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // TestCommittedByAnotherTopic: what was committed for a topic that is gone is
 // shown as such.
 func TestCommittedByAnotherTopic(t *testing.T) {
@@ -306,11 +316,7 @@ func TestCommittedByAnotherTopic(t *testing.T) {
 	b := newBroker(t)
 	b.create(1, "t", nil)
 	b.fill("t", 0, 0, 10)
-	var os kadm.Offsets
-	os.Add(kadm.Offset{Topic: "t", Partition: 0, At: 7, LeaderEpoch: -1, Metadata: metadata{Incarnation: "gone", Parts: 1}.String()})
-	if err := b.admin.CommitAllOffsets(t.Context(), "g", os); err != nil {
-		t.Fatal(err)
-	}
+	b.commitAs("g", "t", 7, metadata{Incarnation: "gone", Parts: 1}.String())
 	set := b.settings("g", "t")
 	set.Start = "latest"
 	h := newHost(t).open(set)

@@ -65,6 +65,8 @@ type host struct {
 	lost                 []uint64
 	revoked              []uint64
 	gaps                 []sdk.Gap
+	cursors              []sdk.Cursor
+	topics               [][]sdk.Topic
 	ends                 map[sdk.Stream]int64
 	failed               []error
 	errs                 []error // rules that were broken
@@ -73,9 +75,9 @@ type host struct {
 type size struct{ rows, bytes int }
 
 type hostRun struct {
-	stream     sdk.Stream
-	from, next int64
-	over       bool
+	assigned, stream sdk.Stream
+	from, next       int64
+	over             bool
 }
 
 // runNumbers are never used again, in any host of the test binary.
@@ -265,6 +267,12 @@ func (h *host) take(b *sdk.Batch) {
 	if v.NumRecords() == 0 {
 		h.empty++
 	}
+	for _, c := range b.Cursors {
+		if s, ok := spans[c.Stream]; !ok || c.Position < s.From || c.Position > s.Next {
+			h.broken("cursor %v is in no span of %v", c, b.Spans)
+		}
+	}
+	h.cursors = append(h.cursors, b.Cursors...)
 	h.sizes = append(h.sizes, size{v.NumRecords(), v.Len()})
 	done := make(map[sdk.Stream]bool)
 	var last row
@@ -339,15 +347,19 @@ func (h *host) startThese(list []sdk.Assignment) {
 }
 
 func (h *host) startAt(s sdk.Stream, run uint64, from int64) error {
+	return h.startAs(sdk.Start{Stream: s, Run: run, Position: from})
+}
+
+func (h *host) startAs(st sdk.Start) error {
 	h.mu.Lock()
 	for _, r := range h.runs {
-		if r.stream == s {
+		if r.assigned == st.Stream {
 			r.over = true
 		}
 	}
-	h.runs[run] = &hostRun{stream: s, from: from, next: from}
+	h.runs[st.Run] = &hostRun{assigned: st.Stream, stream: st.Name(), from: st.Position, next: st.Position}
 	h.mu.Unlock()
-	err := h.reader.Start(context.Background(), []sdk.Start{{Stream: s, Run: run, Position: from}})
+	err := h.reader.Start(context.Background(), []sdk.Start{st})
 	if err != nil {
 		h.t.Logf("%s: start: %v", h.name, err)
 	}
@@ -411,6 +423,14 @@ func (h *host) Lag(lags []sdk.Lag) {
 	for _, l := range lags {
 		h.ends[l.Stream] = l.End
 	}
+	h.notify()
+}
+
+// Topics implements sdk.Events.
+func (h *host) Topics(topics []sdk.Topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.topics = append(h.topics, topics)
 	h.notify()
 }
 

@@ -24,7 +24,7 @@ func TestLeaderless(t *testing.T) {
 			r := &reader{set: &Settings{MetadataMaxAge: time.Minute}, table: newTable(), cluster: &cluster{topics: c.topics}}
 			r.table.assign(map[string][]int32{"t": {0}})
 			r.table.announce(partition{"t", 0}, stream, id, 1)
-			if err := r.table.start([]sdk.Start{{Stream: stream, Run: 1}}); err != nil {
+			if err := r.table.start([]sdk.Start{{Stream: stream, Run: 1}}, make([]history, 1)); err != nil {
 				t.Fatal(err)
 			}
 			if d := r.metadataAge(); d != c.want {

@@ -33,6 +33,9 @@ type reader struct {
 	// recreated holds the topics that were created anew while this source was
 	// open. Guarded by announcing.
 	recreated map[string]bool
+	// told is what the host was last told about the topics. Guarded by
+	// announcing.
+	told []sdk.Topic
 
 	// picked and firstParts are used where the settings name partitions.
 	// firstParts is how many a topic had when this source first saw it; guarded
@@ -98,11 +101,29 @@ func (r *reader) Start(_ context.Context, starts []sdk.Start) error {
 			return sdk.Errorf(sdk.KindFatal, "start "+s.Stream.String(), "%d is not a position", s.Position)
 		}
 	}
-	if err := r.table.start(starts); err != nil {
+	if err := r.table.start(starts, r.histories(starts)); err != nil {
 		return err
 	}
 	wake(r.lagWanted)
 	return nil
+}
+
+// histories reads the starts' cursors. A stream without one that can be read
+// starts all the same; only that its log was cut while nobody read it would not
+// be noticed.
+func (r *reader) histories(starts []sdk.Start) []history {
+	out := make([]history, len(starts))
+	for i, s := range starts {
+		if s.Cursor == nil {
+			continue
+		}
+		h, err := parseHistory(s.Cursor)
+		if err != nil {
+			r.log.Warn("starting without a cursor", "stream", s.Stream.String(), "position", s.Position, "error", err)
+		}
+		out[i] = h.below(s.Position)
+	}
+	return out
 }
 
 // Commit implements sdk.Reader.

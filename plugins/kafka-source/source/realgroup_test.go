@@ -21,10 +21,12 @@ import (
 // groupKinds are the ways in which two members share out partitions.
 var groupKinds = []struct {
 	name     string
-	one, two string // group_protocol
+	one, two string // group_protocol, or the balancers of the classic one
 }{
 	{"cooperative", "classic", "classic"},
 	{"KIP-848", "consumer", "consumer"},
+	{"eager", "range", "range"},
+	{"from eager to cooperative", "range", "cooperative-sticky range"},
 	{"classic then KIP-848", "classic", "consumer"},
 	{"KIP-848 then classic", "consumer", "classic"},
 }
@@ -74,6 +76,9 @@ func TestRealRevoke(t *testing.T) {
 func (b *broker) member(protocol, topic string) Settings {
 	s := b.settings("g-"+topic, topic)
 	s.GroupProtocol = protocol
+	if protocol != "classic" && protocol != "consumer" {
+		s.GroupProtocol, s.Balancers = "classic", strings.Fields(protocol)
+	}
 	return s
 }
 
@@ -119,7 +124,7 @@ func wantFenced(t *testing.T, h *host) {
 // up what it must at the deadline, keeps its membership and the rest, and
 // nobody waits for it.
 func TestRealSlowSink(t *testing.T) {
-	for _, c := range groupKinds[:2] {
+	for _, c := range groupKinds[:3] {
 		t.Run(c.name, func(t *testing.T) {
 			b := realBroker(t)
 			topic := name(t)
@@ -207,6 +212,51 @@ func TestRealEagerMember(t *testing.T) {
 	for p := range int32(4) {
 		b.fill(topic, p, 40, 1)
 		b.untilCommitted("g-"+topic, topic, p, 41)
+	}
+}
+
+// TestRealDowngrade: a member that only knows an eager way joins a group that
+// was cooperative. The one that was there still has all partitions when they
+// are shared out anew. It commits what stays its own, and nothing of what the
+// other has by then; that comes again.
+func TestRealDowngrade(t *testing.T) {
+	b := realBroker(t)
+	topic := name(t)
+	b.create(4, topic, nil)
+	for p := range int32(4) {
+		b.fill(topic, p, 0, 200)
+	}
+	one := newHost(t)
+	one.name, one.commit = "one", false
+	var during []error
+	one.onRevoking = func(runs []uint64) { during = append(during, one.commitAll(runs)...) }
+	one.open(b.member("cooperative-sticky range", topic))
+	one.untilRows(800)
+	two := newHost(t)
+	two.name, two.commit = "two", false
+	two.open(b.member("range", topic))
+	two.until("two streams", func() bool { return len(two.assigned) == 2 })
+	one.until("its own again", func() bool { return len(one.lost) == 2 && len(one.revoked) == 2 && len(one.assigned) == 6 })
+	for _, err := range during {
+		if err != nil {
+			t.Errorf("commit of what stays: %v", err)
+		}
+	}
+	for _, err := range one.commitAll(one.lost) {
+		if sdk.KindOf(err) != sdk.KindFenced {
+			t.Errorf("commit of what the other has: %v, want it fenced", err)
+		}
+	}
+	for _, a := range two.assigned {
+		if at, _ := b.committed("g-"+topic, topic, a.Stream.Partition); at != 0 || a.Committed != 0 { // its start
+			t.Errorf("partition %d was committed at %d by whom it was taken from (%d when it was assigned)", a.Stream.Partition, at, a.Committed)
+		}
+	}
+	two.untilRows(400)
+	for _, a := range one.assigned[4:] {
+		if a.Committed != 200 {
+			t.Errorf("partition %d goes on at %d, want 200", a.Stream.Partition, a.Committed)
+		}
 	}
 }
 

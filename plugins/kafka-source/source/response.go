@@ -57,12 +57,13 @@ func (r *reader) readPartition(ctx context.Context, x *run, p *kmsg.FetchRespons
 		return r.partitionFailed(ctx, x, err)
 	}
 	if p.DivergingEpoch.EndOffset >= 0 {
-		return r.gapAt(x, p.DivergingEpoch.EndOffset, sdk.GapDiverged, "the broker's log was cut and filled anew from there on")
+		return r.diverged(ctx, x, epochEnd{p.DivergingEpoch.Epoch, p.DivergingEpoch.EndOffset})
 	}
-	next, epoch, whole := recordbatch.Next(p.RecordBatches, x.next, x.epoch)
+	epochs := x.epochs
+	next, whole := recordbatch.Next(p.RecordBatches, x.next, func(epoch int32, first int64) { epochs = epochs.with(epoch, first) })
 	switch {
 	case whole > 0:
-		r.table.progress(x, next, epoch)
+		r.table.progress(x, next, epochs)
 	case len(p.RecordBatches) > 0:
 		// Not one whole batch, or one that cannot be read: the sender says
 		// which it is.
@@ -70,7 +71,7 @@ func (r *reader) readPartition(ctx context.Context, x *run, p *kmsg.FetchRespons
 		return part{run: x, next: x.next, batches: p.RecordBatches}, true
 	case total == 0 && r.emptyTail(ctx, x, p):
 		next = p.LastStableOffset
-		r.table.progress(x, next, x.epoch)
+		r.table.progress(x, next, epochs)
 	default:
 		return part{}, false
 	}

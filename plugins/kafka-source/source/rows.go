@@ -97,6 +97,7 @@ func (s *sender) extend(ctx context.Context, r *run, next int64) error {
 // and its rows lie together: what has to come later goes into the next frame.
 func (s *sender) span(ctx context.Context, r *run) (*sdk.Span, error) {
 	if n := len(s.runs); n > 0 && s.runs[n-1] == r {
+		s.takeCursor(r)
 		return &s.spans[n-1], nil
 	}
 	if slices.ContainsFunc(s.runs, func(o *run) bool { return o.stream == r.stream }) {
@@ -106,7 +107,14 @@ func (s *sender) span(ctx context.Context, r *run) (*sdk.Span, error) {
 	}
 	s.runs = append(s.runs, r)
 	s.spans = append(s.spans, sdk.Span{Stream: r.stream, From: r.sent, Next: r.sent, Run: r.id})
+	s.takeCursor(r)
 	return &s.spans[len(s.spans)-1], nil
+}
+
+func (s *sender) takeCursor(r *run) {
+	if r.cursor != nil {
+		s.cursors, r.cursor = append(s.cursors, *r.cursor), nil
+	}
 }
 
 // names keeps header names as strings, so that a name that comes again costs

@@ -40,10 +40,10 @@ func (t *table) take(led func(*run) bool) (runs []*run, wait time.Duration) {
 }
 
 // progress notes where the next fetch of a busy run begins.
-func (t *table) progress(r *run, next int64, epoch int32) {
+func (t *table) progress(r *run, next int64, epochs history) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r.next, r.epoch = next, epoch
+	r.next, r.epochs = next, epochs
 	r.retryAt = t.now()
 }
 
@@ -144,10 +144,11 @@ func (t *table) anyRun(f func(*run) bool) bool {
 
 // committable is a mark that may be committed now.
 type committable struct {
-	index   int // in the caller's marks
-	mark    sdk.Mark
-	topicID [16]byte
-	parts   int
+	index       int // in the caller's marks
+	mark        sdk.Mark
+	incarnation string
+	topicID     [16]byte
+	parts       int
 }
 
 // admit sorts marks: what may be committed, what is refused (in errs), and
@@ -171,7 +172,7 @@ func (t *table) admit(marks []sdk.Mark, pending []int, errs []error, membership 
 		case s.run != nil && m.Next <= s.run.committed:
 			// Positions of one run never go back.
 		default:
-			list = append(list, committable{i, m, s.topicID, s.parts})
+			list = append(list, committable{i, m, s.incarnation(m.Stream), s.topicID, s.parts})
 		}
 	}
 	membership()

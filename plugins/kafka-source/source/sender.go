@@ -33,7 +33,8 @@ type sender struct {
 	headers []frame.Header
 	spans   []sdk.Span
 	runs    []*run // of spans
-	bytes   int    // about what the builder holds
+	cursors []sdk.Cursor
+	bytes   int // about what the builder holds
 	buffers buffers
 }
 
@@ -134,6 +135,7 @@ func (s *sender) batch(ctx context.Context, r *run, b *recordbatch.Batch) error 
 	if b.Next <= r.sent {
 		return nil
 	}
+	s.note(r, b)
 	if b.Records > 0 && !s.aborted.Hides(b) {
 		payload, err := s.expand.Expand(b)
 		if err != nil {
@@ -145,6 +147,17 @@ func (s *sender) batch(ctx context.Context, r *run, b *recordbatch.Batch) error 
 		}
 	}
 	return s.extend(ctx, r, b.Next)
+}
+
+// note makes a cursor where the leader epoch changes, and where it is seen
+// first. It goes with the span that has the position.
+func (s *sender) note(r *run, b *recordbatch.Batch) {
+	if b.LeaderEpoch <= r.sentEpochs.last() {
+		return
+	}
+	at := max(b.First, r.sent)
+	r.sentEpochs = r.sentEpochs.with(b.LeaderEpoch, at)
+	r.cursor = &sdk.Cursor{Stream: r.stream, Position: at, Token: r.sentEpochs.token()}
 }
 
 func (s *sender) payload(ctx context.Context, r *run, b *recordbatch.Batch) error {

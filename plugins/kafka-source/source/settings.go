@@ -1,7 +1,9 @@
 package source
 
 import (
+	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +22,8 @@ type Settings struct {
 	Partitions []string `twg:"partitions" validate:"min=1" doc:"instead of group: the partitions of each topic to read, like [\"0-3\", \"7\"] or [\"all\"]; the sink keeps the positions"`
 
 	GroupProtocol string `twg:"group_protocol" default:"classic" validate:"oneof=classic|consumer" doc:"classic: members share out the partitions, cooperative-sticky; consumer: the brokers do (KIP-848, Kafka 4.0 and later), and their settings replace session_timeout and heartbeat_interval"`
+
+	Balancers []string `twg:"balancers" default:"[\"cooperative-sticky\"]" validate:"min=1,oneof=cooperative-sticky|sticky|range|roundrobin" doc:"ways to share out partitions that this member knows, the best first; the group takes one that all its members know. All but cooperative-sticky interrupt every partition at each rebalance"`
 
 	SessionTimeout   time.Duration `twg:"session_timeout" default:"45s" validate:"min=1s" doc:"how long a member may be silent before the group gives its partitions to others"`
 	Heartbeat        time.Duration `twg:"heartbeat_interval" default:"3s" validate:"min=100ms" doc:"how often a member tells the group that it lives; below a third of session_timeout"`
@@ -53,6 +57,16 @@ type SASL struct {
 	Password  string `twg:"password,required,sensitive" doc:"password"`
 }
 
+// shares names what the group shares out among its members.
+func (s *Settings) shares() []string {
+	brokers := strings.Join(slices.Sorted(slices.Values(s.Brokers)), ",")
+	out := make([]string, len(s.Topics))
+	for i, t := range s.Topics {
+		out[i] = fmt.Sprintf("topic %q as group %q at %s", t, s.Group, brokers)
+	}
+	return out
+}
+
 // check finds what the schema cannot say.
 func (s *Settings) check() sdk.Diagnostics {
 	var d sdk.Diagnostics
@@ -75,6 +89,7 @@ func (s *Settings) check() sdk.Diagnostics {
 		d.Errorf("revoke_timeout", "No time left to rejoin the group", "Set revoke_timeout below rebalance_timeout: a member that gives up its partitions later than that is put out of the group.")
 	}
 	d = append(d, s.checkPosition()...)
+	d = append(d, s.checkBalancers()...)
 	return append(d, s.checkSecurity()...)
 }
 

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/plugintest"
 )
 
 const goodSettings = `{"brokers":["127.0.0.1:9092"],"topics":["orders"],"group":"g"%s}`
@@ -39,6 +39,10 @@ func TestDiagnostics(t *testing.T) {
 		{"nothing", `{}`, "brokers topics", false},
 		{"no position", `{"brokers":["a:1"],"topics":["t"]}`, "group", false},
 		{"two positions", fmt.Sprintf(goodSettings, `,"partitions":["0"]`), "partitions", false},
+		{"balancers", fmt.Sprintf(goodSettings, `,"balancers":["range","eager","range"]`), "balancers.1", false},
+		{"balancers twice", fmt.Sprintf(goodSettings, `,"balancers":["range","sticky","range"]`), "balancers.2", false},
+		{"no balancer", fmt.Sprintf(goodSettings, `,"balancers":[]`), "balancers", false},
+		{"balancers of the brokers'", fmt.Sprintf(goodSettings, `,"group_protocol":"consumer","balancers":["range"]`), "balancers", false},
 		{"partitions", `{"brokers":["a:1"],"topics":["t"],"partitions":["0-1","x","1","3-2"]}`, "partitions.1 partitions.2 partitions.3", false},
 		{"no partition", `{"brokers":["a:1"],"topics":["t"],"partitions":[]}`, "partitions", false},
 		{"latest of all", `{"brokers":["a:1"],"topics":["t"],"partitions":["all"],"start":"latest"}`, "start", false},
@@ -79,33 +83,12 @@ func TestOpenWithoutConfigure(t *testing.T) {
 	}
 }
 
-// TestDocumented: the page's table has each setting with its default.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/plugins/kafka-source.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := slices.Concat(New(nil).Describe().Schema, sdk.SchemaOf(TLS{}), sdk.SchemaOf(SASL{}))
-	for _, a := range all {
-		if line := settingLine(a); !strings.Contains(string(page), line+"\n") {
-			t.Errorf("docs/plugins/kafka-source.md lacks the line\n%s", line)
-		}
-	}
-}
-
-// settingLine is a setting's row in the page's table.
-func settingLine(a sdk.Attribute) string {
-	must := ""
-	if a.Required {
-		must = "required"
-	} else if a.Default != "" {
-		var v any
-		if json.Unmarshal([]byte(a.Default), &v) != nil {
-			v = a.Default
-		}
-		must = fmt.Sprintf("`%v`", v)
-	}
-	return fmt.Sprintf("| `%s` | %s | %s |", a.Name, must, a.Doc)
+	plugintest.Documented(t, string(page), slices.Concat(New(nil).Describe().Schema, sdk.SchemaOf(TLS{}), sdk.SchemaOf(SASL{})))
 }
 
 func TestMetadata(t *testing.T) {

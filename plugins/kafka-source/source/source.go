@@ -52,9 +52,11 @@ func (s *Source) Configure(settings sdk.Settings) (sdk.Capabilities, sdk.Diagnos
 		return sdk.Capabilities{}, diags
 	}
 	s.set.Store(&set)
-	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable}
+	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: set.Topics, Renames: true}
 	if set.storeManaged() {
 		caps.Position = sdk.PositionStore
+	} else {
+		caps.Shares = set.shares()
 	}
 	return caps, diags
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"strings"
 	"time"
 
 	"github.com/twg-io/twg/sdk"
@@ -24,21 +25,47 @@ type stream struct {
 	// identity yet.
 	announced bool
 	run       *run // nil: waits for a Start
+	// name is what the host's store calls it, since it was started last.
+	name sdk.Stream
+}
+
+// cutMark stands between a stream's incarnation and the number of times that
+// its log was cut, where the host counts that.
+const cutMark = "~"
+
+// goesBy reports whether a name is the stream's: its own, the one under which
+// it was started, or its own with a cut.
+func (s *stream) goesBy(name sdk.Stream) bool {
+	if name == s.id || name == s.name {
+		return true
+	}
+	base, _, isCut := strings.Cut(name.Incarnation, cutMark)
+	name.Incarnation = base
+	return isCut && name == s.id
+}
+
+// incarnation is what is committed beside a position of a name of the stream's:
+// a stream that the host's store knows without an incarnation has one here.
+func (s *stream) incarnation(name sdk.Stream) string {
+	if _, cut, isCut := strings.Cut(name.Incarnation, cutMark); isCut {
+		return s.id.Incarnation + cutMark + cut
+	}
+	return s.id.Incarnation
 }
 
 // run is one Start of a stream.
 type run struct {
 	id      uint64
-	stream  sdk.Stream
+	stream  sdk.Stream // as the host calls it
 	topicID [16]byte
 	parts   int
 
-	// next is where the next fetch begins, epoch the leader epoch of the last
-	// batch before it (-1: not known). Both belong to whoever holds the run:
-	// a fetch that is under way (busy), else the table.
-	next  int64
-	epoch int32
-	busy  bool
+	// next is where the next fetch begins, epochs what is known of the records
+	// before it. Both belong to whoever holds the run: a fetch that is under way
+	// (busy), else the table.
+	next   int64
+	epochs history
+	busy   bool
 	// retryAt keeps the run from being fetched after an error.
 	retryAt time.Time
 	// halted: reported as a gap or ended; it is fetched no more.
@@ -50,8 +77,12 @@ type run struct {
 	// committed is the highest mark that was committed in this run.
 	committed int64
 
-	// sent is the position behind the last span; the sender's alone.
-	sent int64
+	// sent is the position behind the last span, sentEpochs what is known of the
+	// records before it, and cursor says that and has to be sent. The sender's
+	// alone.
+	sent       int64
+	sentEpochs history
+	cursor     *sdk.Cursor
 }
 
 func comparePartitions(a, b partition) int {

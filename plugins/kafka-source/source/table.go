@@ -87,36 +87,38 @@ func (t *table) announce(p partition, id sdk.Stream, topicID [16]byte, parts int
 }
 
 // start begins runs, all or none: a host whose Start fails has started
-// nothing. What runs already of their streams is over.
-func (t *table) start(starts []sdk.Start) error {
+// nothing. What runs already of their streams is over. histories is what is
+// known of the records before each start.
+func (t *table) start(starts []sdk.Start, histories []history) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, st := range starts {
-		s := t.find(st.Stream)
-		if s == nil {
+		if s := t.find(st.Stream); s == nil || s.id != st.Stream {
 			return notAssigned("start", st.Stream)
 		}
 		if t.runs[st.Run] != nil || t.ended.has(st.Run) {
 			return sdk.Errorf(sdk.KindFatal, "start "+st.Stream.String(), "run %d was used before", st.Run)
 		}
 	}
-	for _, st := range starts {
+	for i, st := range starts {
 		s := t.find(st.Stream)
 		t.end(s)
+		s.name = st.Name()
 		s.run = &run{
-			id: st.Run, stream: s.id, topicID: s.topicID, parts: s.parts,
-			next: st.Position, sent: st.Position, epoch: -1, committed: sdk.NoPosition,
+			id: st.Run, stream: s.name, topicID: s.topicID, parts: s.parts,
+			next: st.Position, sent: st.Position, committed: sdk.NoPosition,
 		}
+		s.run.epochs, s.run.sentEpochs = histories[i], histories[i]
 		t.runs[st.Run] = s.run
 	}
 	t.notify()
 	return nil
 }
 
-// find returns the announced stream with that identity. The caller holds mu.
-func (t *table) find(id sdk.Stream) *stream {
-	s := t.owned[partition{id.Topic, id.Partition}]
-	if s == nil || !s.announced || s.id != id {
+// find returns the announced stream that goes by a name. The caller holds mu.
+func (t *table) find(name sdk.Stream) *stream {
+	s := t.owned[partition{name.Topic, name.Partition}]
+	if s == nil || !s.announced || !s.goesBy(name) {
 		return nil
 	}
 	return s
@@ -201,6 +203,19 @@ func (t *table) remove(parts map[string][]int32) []uint64 {
 	slices.Sort(ids)
 	t.notify()
 	return ids
+}
+
+// others lists the owned partitions that are not among mine.
+func (t *table) others(mine map[string][]int32) map[string][]int32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[string][]int32)
+	for p := range t.owned {
+		if !slices.Contains(mine[p.topic], p.num) {
+			out[p.topic] = append(out[p.topic], p.num)
+		}
+	}
+	return out
 }
 
 // replace ends what runs under a topic's name with another topic id than the

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -22,6 +23,7 @@ type tableModel struct {
 type partModel struct {
 	owned, announced, revoking bool
 	incarnation                byte
+	name                       string // the incarnation that the host's store gives it; "-": it was never started
 	run                        uint64
 	committed                  int64
 }
@@ -40,11 +42,15 @@ func modelStream(p int32, incarnation byte) sdk.Stream {
 	return sdk.Stream{Topic: "t", Partition: p, Incarnation: fmt.Sprint(incarnation)}
 }
 
+func modelName(p int32, incarnation string) sdk.Stream {
+	return sdk.Stream{Topic: "t", Partition: p, Incarnation: incarnation}
+}
+
 func only(p int32) map[string][]int32 { return map[string][]int32{"t": {p}} }
 
 func (m *tableModel) end(p int32) {
 	if x := m.parts[p]; x.run != 0 {
-		m.dead = append(m.dead, sdk.Mark{Stream: modelStream(p, x.incarnation), Run: x.run, Next: 1})
+		m.dead = append(m.dead, sdk.Mark{Stream: modelName(p, x.name), Run: x.run, Next: 1})
 		x.run, x.revoking = 0, false
 	}
 }
@@ -62,7 +68,7 @@ func (m *tableModel) step(t *rapid.T) {
 		if want := x.owned && !x.announced; ok != want {
 			t.Fatalf("announce %d: %t, want %t", p, ok, want)
 		} else if ok {
-			x.announced, x.incarnation = true, inc
+			x.announced, x.incarnation, x.name = true, inc, "-"
 		}
 	case "start":
 		m.start(t, p, x)
@@ -86,7 +92,7 @@ func (m *tableModel) step(t *rapid.T) {
 		m.commit(t, p, x, rapid.Int64Range(0, 9).Draw(t, "next"))
 	case "dead":
 		for _, d := range m.dead {
-			m.admitted(t, d, false, true)
+			m.admitted(t, d, false, true, "")
 		}
 	}
 }
@@ -94,12 +100,17 @@ func (m *tableModel) step(t *rapid.T) {
 func (m *tableModel) start(t *rapid.T, p int32, x *partModel) {
 	m.runs++
 	inc := rapid.ByteRange(1, 2).Draw(t, "incarnation")
-	err := m.t.start([]sdk.Start{{Stream: modelStream(p, inc), Run: m.runs}})
+	st := sdk.Start{Stream: modelStream(p, inc), Run: m.runs}
+	name := rapid.SampledFrom([]string{st.Stream.Incarnation, "", st.Stream.Incarnation + "~1"}).Draw(t, "name")
+	if name != st.Stream.Incarnation {
+		st.KnownAs = modelName(p, name)
+	}
+	err := m.t.start([]sdk.Start{st}, make([]history, 1))
 	if ok := x.announced && x.incarnation == inc; ok != (err == nil) {
 		t.Fatalf("start %d of incarnation %d: %v", p, inc, err)
 	} else if ok {
 		m.end(p)
-		x.run, x.committed = m.runs, sdk.NoPosition
+		x.run, x.committed, x.name = m.runs, sdk.NoPosition, name
 	}
 }
 
@@ -119,24 +130,37 @@ func (m *tableModel) recreate(t *rapid.T, inc byte) {
 }
 
 func (m *tableModel) commit(t *rapid.T, p int32, x *partModel, next int64) {
-	mark := sdk.Mark{Stream: modelStream(p, max(x.incarnation, 1)), Run: x.run, Next: next}
-	if x.run == 0 {
-		mark.Run = m.runs + 1 // a decision before its start
+	own := fmt.Sprint(max(x.incarnation, 1))
+	name := x.name
+	mark := sdk.Mark{Run: x.run, Next: next}
+	if x.run == 0 { // a decision before its start
+		mark.Run = m.runs + 1
+		name = rapid.SampledFrom([]string{own, "", own + "~1", own + "~2", "3", "3~1"}).Draw(t, "name")
 	}
-	sent := x.announced && (x.run == 0 || next > x.committed)
-	m.admitted(t, mark, sent, !x.announced)
+	mark.Stream = modelName(p, name)
+	known := x.announced && (name == own || name == x.name || strings.HasPrefix(name, own+"~"))
+	sent := known && (x.run == 0 || next > x.committed)
+	as := own
+	if strings.Contains(name, "~") {
+		as = name
+	}
+	m.admitted(t, mark, sent, !known, as)
 	if sent {
 		m.t.noteCommitted(mark)
 		x.committed = next
 	}
 }
 
-// admitted checks whether a mark is sent, and whether it is refused.
-func (m *tableModel) admitted(t *rapid.T, mark sdk.Mark, sent, refused bool) {
+// admitted checks whether a mark is sent, under which incarnation, and whether
+// it is refused.
+func (m *tableModel) admitted(t *rapid.T, mark sdk.Mark, sent, refused bool, as string) {
 	errs := make([]error, 1)
 	list := m.t.admit([]sdk.Mark{mark}, []int{0}, errs, func() {})
 	if (len(list) == 1) != sent || (errs[0] != nil) != refused || refused && sdk.KindOf(errs[0]) != sdk.KindFenced {
 		t.Fatalf("mark %+v: sent %v, refused %v, want %t and %t", mark, list, errs[0], sent, refused)
+	}
+	if sent && list[0].incarnation != as {
+		t.Fatalf("mark %+v is committed under incarnation %q, want %q", mark, list[0].incarnation, as)
 	}
 }
 

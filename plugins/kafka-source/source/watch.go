@@ -39,18 +39,19 @@ func (r *reader) watchMetadata(ctx context.Context) {
 	}
 }
 
-// leaderEvery is how long to wait for the leader of a partition that has none.
+// leaderEvery is how long to wait for the leader of a partition that has none,
+// and for a topic that is not there.
 const leaderEvery = time.Second
 
 // metadataAge is how long the picture of the cluster is good enough. While a
 // partition has no leader nobody fetches from it, and so nobody finds out that
-// it has one again.
+// it has one again. The same is true of a topic that is not there.
 func (r *reader) metadataAge() time.Duration {
 	leaderless := func(x *run) bool {
 		l, ok := r.cluster.leader(x)
 		return !ok || l.broker < 0
 	}
-	if r.table.anyRun(leaderless) {
+	if r.unread() || r.table.anyRun(leaderless) {
 		return min(leaderEvery, r.set.MetadataMaxAge)
 	}
 	return r.set.MetadataMaxAge
@@ -59,12 +60,26 @@ func (r *reader) metadataAge() time.Duration {
 // contactEvery is how long to wait between attempts to reach a broker.
 const contactEvery = time.Second
 
-// firstContact tries to reach a broker within startup_timeout. False: there
-// is nothing more to do.
+// contactLeast is the least that the last attempt gets: without a moment to
+// fail in, it could not tell why it did.
+const contactLeast = 250 * time.Millisecond
+
+// contactWithin is how long to try to reach a broker: the host's bound and our
+// own setting both count.
+func (r *reader) contactWithin() time.Duration {
+	if bound := r.events.Limits().ConnectWithin; bound > 0 {
+		return min(bound, r.set.StartupTimeout)
+	}
+	return r.set.StartupTimeout
+}
+
+// firstContact tries to reach a broker for as long as it may. False: there is
+// nothing more to do.
 func (r *reader) firstContact(ctx context.Context) bool {
-	deadline := time.Now().Add(r.set.StartupTimeout)
+	within := r.contactWithin()
+	deadline := time.Now().Add(within)
 	for ctx.Err() == nil {
-		attempt, cancel := context.WithTimeout(ctx, min(metadataAttempt, r.set.StartupTimeout))
+		attempt, cancel := context.WithTimeout(ctx, min(metadataAttempt, max(time.Until(deadline), contactLeast)))
 		err := r.cluster.reach(attempt)
 		cancel()
 		if err == nil {
@@ -78,7 +93,7 @@ func (r *reader) firstContact(ctx context.Context) bool {
 			return false
 		}
 		r.warn("no broker answers, trying again", "", "brokers", strings.Join(r.set.Brokers, ","), "error", err)
-		pause(ctx, min(contactEvery, r.set.StartupTimeout/4))
+		pause(ctx, min(contactEvery, within/4, max(time.Until(deadline), 0)))
 	}
 	return false
 }
@@ -96,7 +111,7 @@ func (r *reader) unreachable(err error, late bool) error {
 	if r.set.SASL != nil {
 		hint = " (and sasl: a broker that refuses a password may just hang up)"
 	}
-	return sdk.Errorf(sdk.KindRetryable, op, "none answered within %s; check that they run and that the addresses are right%s: %w", r.set.StartupTimeout, hint, err)
+	return sdk.Errorf(sdk.KindRetryable, op, "none answered within %s; check that they run and that the addresses are right%s: %w", r.contactWithin(), hint, err)
 }
 
 // refusal says what is wrong if trying again cannot help.

@@ -25,6 +25,9 @@ type Options struct {
 	Patience   time.Duration
 	// StatementTimeout ends a statement at the server. Zero: none.
 	StatementTimeout time.Duration
+	// Bound ends Connect in any case, also in the middle of an attempt. Zero:
+	// nothing does but ctx.
+	Bound time.Duration
 }
 
 // Dialer opens connections to one database. It may be used from any goroutine.
@@ -71,9 +74,22 @@ func (d *Dialer) Target() string {
 	return net.JoinHostPort(d.cfg.Host, strconv.Itoa(int(d.cfg.Port))) + "/" + d.cfg.Database
 }
 
+// Within returns a dialer like d whose Connect takes at most bound. Zero: as
+// long as d's.
+func (d *Dialer) Within(bound time.Duration) *Dialer {
+	opt := d.opt
+	opt.Bound = bound
+	return &Dialer{d.cfg, opt}
+}
+
 // Connect opens a connection. It tries again with a growing pause, until ctx
 // ends or Options.Patience is at its end.
 func (d *Dialer) Connect(ctx context.Context) (*pgx.Conn, error) {
+	if d.opt.Bound > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.opt.Bound, fmt.Errorf("it was not reached within %s", d.opt.Bound))
+		defer cancel()
+	}
 	began := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, d.opt.MaxBackoff) {
 		conn, err := d.once(ctx)
@@ -86,7 +102,7 @@ func (d *Dialer) Connect(ctx context.Context) (*pgx.Conn, error) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, d.explain(errors.Join(ctx.Err(), err))
+			return nil, d.explain(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		}
 	}
 }

@@ -72,3 +72,20 @@ func TestConnectIsPatient(t *testing.T) {
 		t.Error("connected although the context had ended")
 	}
 }
+
+// A bound ends an attempt that nobody answers, whatever the settings allow.
+func TestConnectWithinABound(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	d, err := New("postgres://u@"+ln.Addr().String()+"/d?sslmode=disable", Options{ConnectTimeout: time.Hour, MaxBackoff: time.Hour, Patience: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Within(200 * time.Millisecond).Connect(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "it was not reached within 200ms") {
+		t.Errorf("%v, want the bound", err)
+	}
+}

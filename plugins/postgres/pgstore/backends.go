@@ -123,15 +123,14 @@ func (st *Store) register(ctx context.Context, tx pgx.Tx, session [16]byte, clai
 
 // Reload reads what is held of each stream again.
 func (st *Store) Reload(ctx context.Context, conn *pgx.Conn, states map[Claim]*State) error {
-	byID := map[streamID]*State{}
-	var ids []streamID
+	byID, names := map[streamID]*State{}, map[streamID]sdk.Stream{}
 	for _, s := range states {
 		fresh := State{Stream: s.Stream, Epoch: s.Epoch, id: s.id, floor: s.floor}
 		*s = fresh
 		byID[s.id] = s
-		ids = append(ids, s.id)
+		names[s.id] = s.Stream
 	}
-	rows, err := st.rows(ctx, conn, sdk.LaneRaw, ids)
+	rows, err := st.rows(ctx, conn, sdk.LaneRaw, names)
 	for _, i := range rows {
 		s := byID[i.stream]
 		if i.reason == "" {

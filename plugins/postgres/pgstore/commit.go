@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // Words of an error that ends a transaction whose last check failed.
@@ -96,10 +97,12 @@ func (st *Store) queue(b *pgx.Batch, c *Change) {
 		b.Queue("delete from "+st.t.coverage+" where stream = $1 and lane = 'raw' and reason = '' and from_position = $2 and next_position = $3", id, i.From, i.Next)
 	}
 	for _, u := range c.updates {
-		b.Queue("update "+st.t.coverage+" set next_position = $4 where stream = $1 and lane = 'raw' and reason = '' and from_position = $2 and next_position = $3", id, u.From, u.Next, u.to)
+		b.Queue("update "+st.t.coverage+" set next_position = $4, crc = $5 where stream = $1 and lane = 'raw' and reason = '' and from_position = $2 and next_position = $3",
+			id, u.From, u.Next, u.to, intervalSum(c.State.Stream, sdk.LaneRaw, "", coverage.Interval{From: u.From, Next: u.to}))
 	}
 	for _, i := range c.inserts {
-		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position) values ($1, 'raw', '', $2, $3)", id, i.From, i.Next)
+		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position, crc) values ($1, 'raw', '', $2, $3, $4)",
+			id, i.From, i.Next, intervalSum(c.State.Stream, sdk.LaneRaw, "", i))
 	}
 	st.queueCursors(b, c)
 }

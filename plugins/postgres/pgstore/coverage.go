@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -51,15 +53,19 @@ func (i interval) addRawTo(set *coverage.Set, floor int64) {
 	set.AddHeld(coverage.Interval{From: max(i.From, floor), Next: i.Next})
 }
 
-// rows reads what is stored of streams, by id.
-func (st *Store) rows(ctx context.Context, q querier, lane string, ids []streamID) (out []interval, err error) {
-	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position from "+st.t.coverage+
-		" where stream = any($1) and lane = $2 order by stream, reason, from_position", ids, lane)
+// rows reads what is stored of streams, and checks it.
+func (st *Store) rows(ctx context.Context, q querier, lane string, names map[streamID]sdk.Stream) (out []interval, err error) {
+	rows, err := q.Query(ctx, "select stream, reason, from_position, next_position, crc from "+st.t.coverage+
+		" where stream = any($1) and lane = $2 order by stream, reason, from_position", slices.Collect(maps.Keys(names)), lane)
 	if err != nil {
 		return nil, err
 	}
 	var i interval
-	_, err = pgx.ForEachRow(rows, []any{&i.stream, &i.reason, &i.From, &i.Next}, func() error {
+	var crc int32
+	_, err = pgx.ForEachRow(rows, []any{&i.stream, &i.reason, &i.From, &i.Next, &crc}, func() error {
+		if k := names[i.stream]; crc != intervalSum(k, lane, i.reason, i.Interval) {
+			return st.damaged(st.t.coverage, i.stream, k, fmt.Sprintf("[%d,%d)", i.From, i.Next))
+		}
 		out = append(out, i)
 		return nil
 	})
@@ -69,7 +75,7 @@ func (st *Store) rows(ctx context.Context, q querier, lane string, ids []streamI
 // read reads the coverage of streams, by id, as it is stored: with what was
 // pruned since, which must not be written again.
 func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[streamID]*coverage.Set, error) {
-	rows, err := st.rows(ctx, q, lane, idsOf(found))
+	rows, err := st.rows(ctx, q, lane, namesOf(found))
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +112,8 @@ func (st *Store) lane(ctx context.Context, q querier, lane string, streams []sdk
 	if err != nil {
 		return nil, err
 	}
-	byID := map[streamID]sdk.Stream{}
-	for k, s := range found {
-		byID[s.id] = k
-	}
-	rows, err := st.rows(ctx, q, lane, idsOf(found))
+	byID := namesOf(found)
+	rows, err := st.rows(ctx, q, lane, byID)
 	if err != nil {
 		return nil, err
 	}

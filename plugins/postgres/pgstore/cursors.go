@@ -17,8 +17,8 @@ func (st *Store) queueCursors(b *pgx.Batch, c *Change) {
 		return
 	}
 	for _, k := range c.Cursors {
-		b.Queue("insert into "+st.t.cursors+" (stream, position, token) values ($1, $2, $3) on conflict (stream, position) do update set token = excluded.token",
-			c.State.id, k.Position, notNull(k.Token))
+		b.Queue("insert into "+st.t.cursors+" (stream, position, token, crc) values ($1, $2, $3, $4) on conflict (stream, position) do update set token = excluded.token, crc = excluded.crc",
+			c.State.id, k.Position, notNull(k.Token), cursorSum(c.State.Stream, k))
 	}
 	all := c.State.set.Clone()
 	for _, i := range c.after {
@@ -72,10 +72,14 @@ func (st *Store) cursor(ctx context.Context, q querier, k sdk.Stream, id streamI
 		frontier = set.FirstHole()
 	}
 	c := sdk.Cursor{Stream: k}
-	err := q.QueryRow(ctx, "select position, token from "+st.t.cursors+" where stream = $1 and position <= $2 order by position desc limit 1", id, frontier).
-		Scan(&c.Position, &c.Token)
-	if err == pgx.ErrNoRows {
+	var crc int32
+	err := q.QueryRow(ctx, "select position, token, crc from "+st.t.cursors+" where stream = $1 and position <= $2 order by position desc limit 1", id, frontier).
+		Scan(&c.Position, &c.Token, &crc)
+	switch {
+	case err == pgx.ErrNoRows:
 		return c, false, nil
+	case err == nil && crc != cursorSum(k, c):
+		err = st.damaged(st.t.cursors, id, k, fmt.Sprintf("of position %d", c.Position))
 	}
 	return c, err == nil, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
 )
 
 // recordLane merges records into a lane besides raw. The rows of the live
@@ -22,7 +23,8 @@ func (st *Store) recordLane(ctx context.Context, tx pgx.Tx, lane string, records
 	if err := st.lockLane(ctx, tx, lane, ids); err != nil {
 		return err
 	}
-	rows, err := st.rows(ctx, tx, lane, ids)
+	names := namesOf(found)
+	rows, err := st.rows(ctx, tx, lane, names)
 	if err != nil {
 		return err
 	}
@@ -40,7 +42,7 @@ func (st *Store) recordLane(ctx context.Context, tx pgx.Tx, lane string, records
 		floors[id] = max(floors[id], r.LiveFloor)
 	}
 	b := &pgx.Batch{}
-	st.queueLane(b, lane, ids, sets)
+	st.queueLane(b, lane, names, ids, sets)
 	st.queueFloors(b, lane, floors)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
@@ -103,7 +105,7 @@ func (st *Store) lockLane(ctx context.Context, tx pgx.Tx, lane string, ids []str
 }
 
 // queueLane stores what has changed in the sets.
-func (st *Store) queueLane(b *pgx.Batch, lane string, ids []streamID, sets map[streamID]*laneSet) {
+func (st *Store) queueLane(b *pgx.Batch, lane string, names map[streamID]sdk.Stream, ids []streamID, sets map[streamID]*laneSet) {
 	var gone, put intervalColumns
 	for _, id := range ids {
 		g, p := sets[id].changes(id)
@@ -115,9 +117,9 @@ func (st *Store) queueLane(b *pgx.Batch, lane string, ids []streamID, sets map[s
 			lane, gone.stream, gone.reason, gone.from)
 	}
 	if len(put.stream) > 0 {
-		b.Queue("insert into "+st.t.coverage+" (lane, stream, reason, from_position, next_position) select $1, * from unnest($2::uuid[], $3::text[], $4::bigint[], $5::bigint[])"+
-			" on conflict (stream, lane, reason, from_position) do update set next_position = excluded.next_position",
-			lane, put.stream, put.reason, put.from, put.next)
+		b.Queue("insert into "+st.t.coverage+" (lane, stream, reason, from_position, next_position, crc) select $1, * from unnest($2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::integer[])"+
+			" on conflict (stream, lane, reason, from_position) do update set next_position = excluded.next_position, crc = excluded.crc",
+			lane, put.stream, put.reason, put.from, put.next, put.sums(names, lane))
 	}
 }
 
@@ -126,6 +128,15 @@ type intervalColumns struct {
 	stream     []streamID
 	reason     []string
 	from, next []int64
+}
+
+// sums are the checksums of the rows.
+func (c *intervalColumns) sums(names map[streamID]sdk.Stream, lane string) []int32 {
+	out := make([]int32, len(c.stream))
+	for i, id := range c.stream {
+		out[i] = intervalSum(names[id], lane, c.reason[i], coverage.Interval{From: c.from[i], Next: c.next[i]})
+	}
+	return out
 }
 
 func (c *intervalColumns) add(is []interval) {

@@ -71,9 +71,9 @@ func (st *Store) queueRecord(b *pgx.Batch, s stream, set *coverage.Set, r sdk.Co
 	insert := func(i coverage.Interval, reason string) {
 		// The same interval can have been recorded by a transaction that this
 		// one did not see.
-		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position) values ($1, 'raw', $2, $3, $4)"+
-			" on conflict (stream, lane, reason, from_position) do update set next_position = greatest(coverage.next_position, excluded.next_position)",
-			s.id, reason, i.From, i.Next)
+		b.Queue("insert into "+st.t.coverage+" (stream, lane, reason, from_position, next_position, crc) values ($1, 'raw', $2, $3, $4, $5)"+
+			" on conflict (stream, lane, reason, from_position) do update set next_position = excluded.next_position, crc = excluded.crc where coverage.next_position < excluded.next_position",
+			s.id, reason, i.From, i.Next, intervalSum(r.Stream, sdk.LaneRaw, reason, i))
 	}
 	for _, h := range r.Held {
 		h.From = max(h.From, s.floor) // what was pruned stays so

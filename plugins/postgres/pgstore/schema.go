@@ -10,12 +10,12 @@ import (
 
 // layout is the version of the tables. It is raised when a reader of the old
 // ones would be wrong.
-const layout = 2
+const layout = 3
 
 // tables are the names, quoted.
 type tables struct {
-	schema, layout, targets, streams, coverage, cursors, backends string // of layout 1
-	floors, windows                                               string // of layout 2
+	schema, layout, targets, streams, coverage, cursors, backends string // of layout 2
+	floors, windows                                               string // of layout 3
 }
 
 func newTables(schema string) tables {
@@ -24,11 +24,12 @@ func newTables(schema string) tables {
 		in("floors"), in("windows")}
 }
 
-// The tables of layout 1, which makeTwo turns into those of layout 2. Rows of streams and coverage are updated with every transaction,
-// so their pages have room for the next version. backends is unlogged: what it
+// The tables of layout 2, which makeThree turns into those of layout 3. Rows of
+// streams and coverage are updated with every transaction, so their pages have
+// room for the next version. backends is unlogged: what it
 // says ends with the server's processes. There are no foreign keys, because
 // each would cost a look-up a row.
-const makeOne = `
+const makeTwo = `
 create schema if not exists {schema};
 create table if not exists {layout} (version integer not null);
 create table if not exists {targets} (
@@ -54,13 +55,16 @@ create table if not exists {coverage} (
 	reason text not null,
 	from_position bigint not null check (from_position >= 0),
 	next_position bigint not null check (next_position > from_position and next_position <= 281474976710656),
+	crc integer not null,
 	primary key (stream, lane, reason, from_position)
 ) with (fillfactor = 50);
 comment on column {coverage}.reason is 'empty: held; else the positions will never be delivered, and why';
+comment on column {coverage}.crc is 'CRC-32C of the stream''s names and of the row, so that a damaged one is not believed';
 create table if not exists {cursors} (
 	stream uuid not null,
 	position bigint not null,
 	token bytea not null,
+	crc integer not null,
 	primary key (stream, position)
 );
 create unlogged table if not exists {backends} (
@@ -70,14 +74,14 @@ create unlogged table if not exists {backends} (
 	stream uuid not null,
 	primary key (stream, pid, started)
 );
-insert into {layout} select 1 where not exists (select from {layout});
+insert into {layout} select 2 where not exists (select from {layout});
 `
 
-// What layout 2 adds. Raw coverage is stored as in layout 1: what is below a
+// What layout 3 adds. Raw coverage is stored as in layout 2: what is below a
 // stream's raw floor was pruned, whatever coverage says, so that pruning
 // changes one row and gets in no writer's way. Windows have their target, too,
 // so that a claim is a walk along one index.
-const makeTwo = `
+const makeThree = `
 alter table {streams} add column if not exists raw_floor bigint not null default 0 check (raw_floor >= 0);
 comment on column {streams}.raw_floor is 'positions below it were pruned from the raw table, whatever coverage says';
 comment on column {coverage}.reason is 'empty: held; set_aside: the lane''s sink refused it; else the positions will never be delivered, and why';
@@ -103,7 +107,7 @@ create table if not exists {windows} (
 );
 create index if not exists windows_by_age on {windows} (target, lane, id);
 create index if not exists windows_by_position on {windows} (stream, lane, from_position);
-update {layout} set version = 2 where version < 2;
+update {layout} set version = 3 where version < 3;
 `
 
 func (t tables) expand(sql string) string {

@@ -19,7 +19,7 @@ const upgradeWait = 10 * time.Second
 // may not make any can work with those that were made for it.
 func (st *Store) upgrade(ctx context.Context, conn *pgx.Conn) error {
 	have, err := st.version(ctx, conn)
-	if err != nil || have >= layout {
+	if err != nil || have >= layout || have == 1 { // check refuses layout 1: it has no checksums
 		return err
 	}
 	err = inTx(ctx, conn, func(tx pgx.Tx) error {
@@ -29,9 +29,9 @@ func (st *Store) upgrade(ctx context.Context, conn *pgx.Conn) error {
 		if have, err = st.version(ctx, tx); err != nil || have >= layout { // another has done it
 			return err
 		}
-		sql := makeTwo
-		if have < 1 {
-			sql = makeOne + makeTwo
+		sql := makeThree
+		if have == 0 {
+			sql = makeTwo + makeThree
 		}
 		_, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d;", upgradeWait.Milliseconds())+st.t.expand(sql), pgx.QueryExecModeSimpleProtocol)
 		return err
@@ -44,17 +44,17 @@ func (st *Store) upgrade(ctx context.Context, conn *pgx.Conn) error {
 
 // version is the layout of the tables that are there; 0: some are missing.
 func (st *Store) version(ctx context.Context, q querier) (version int, err error) {
-	var one, two bool
+	var two, three bool
 	err = q.QueryRow(ctx, "select (select bool_and(to_regclass(x) is not null) from unnest($1::text[]) x), (select bool_and(to_regclass(x) is not null) from unnest($2::text[]) x)",
-		[]string{st.t.layout, st.t.targets, st.t.streams, st.t.coverage, st.t.cursors, st.t.backends}, []string{st.t.floors, st.t.windows}).Scan(&one, &two)
-	if err != nil || !one {
+		[]string{st.t.layout, st.t.targets, st.t.streams, st.t.coverage, st.t.cursors, st.t.backends}, []string{st.t.floors, st.t.windows}).Scan(&two, &three)
+	if err != nil || !two {
 		return 0, err
 	}
 	if err := q.QueryRow(ctx, "select coalesce(max(version), 0) from "+st.t.layout).Scan(&version); err != nil {
 		return 0, err
 	}
-	if version == layout && !two {
-		return 1, nil
+	if version == layout && !three {
+		return layout - 1, nil
 	}
 	return version, nil
 }
@@ -67,7 +67,10 @@ func (st *Store) check(ctx context.Context, q querier) error {
 	switch {
 	case err != nil:
 		return err
-	case version != layout:
+	case version < layout:
+		return sdk.Errorf(sdk.KindFatal, "", "its tables have layout %d and this program knows layout %d; use the program that made them. Or drop schema %s: then everything is read from the source again, and rows that are there stay there once",
+			version, layout, st.t.schema)
+	case version > layout:
 		return sdk.Errorf(sdk.KindFatal, "", "its tables have layout %d and this program knows layout %d; use the program that made them, or a newer one", version, layout)
 	case !logged:
 		return sdk.Errorf(sdk.KindFatal, "", "its tables are unlogged or temporary: a crash of the server would empty them; alter table ... set logged")

@@ -94,11 +94,11 @@ func (st *Store) withdrawLost(ctx context.Context, q querier, lane string, lost 
 	if len(lost) == 0 {
 		return nil, nil
 	}
-	var ids []streamID
+	names := map[streamID]sdk.Stream{}
 	for _, w := range lost {
-		ids = append(ids, w.stream)
+		names[w.stream] = w.Stream
 	}
-	rows, err := st.rows(ctx, q, lane, ids)
+	rows, err := st.rows(ctx, q, lane, names)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/plugins/postgres/copyrow"
 	"github.com/twg-io/twg/sdk"
 )
@@ -74,6 +75,7 @@ func (e *encoder) reset(rows Rows) {
 func (e *encoder) Read(p []byte) (int, error) {
 	if e.at == len(e.buf) {
 		if e.ended {
+			faultpoint.Hit("copying") // all rows are on their way, the end of the COPY is not
 			return 0, io.EOF
 		}
 		e.fill()

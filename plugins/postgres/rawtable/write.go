@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 
@@ -37,11 +38,17 @@ func (w *Writer) Copy(ctx context.Context, rows Rows) error {
 
 func (w *Writer) copy(ctx context.Context, sql string, rows Rows) error {
 	w.enc.reset(rows)
-	tag, err := w.conn.PgConn().CopyFrom(ctx, &w.enc, sql)
+	return w.copyFrom(ctx, sql, &w.enc, rows.Len())
+}
+
+// copyFrom copies a stream of n rows. The server takes a stream that ends
+// between two rows, without its trailer, for a whole one: only its count tells.
+func (w *Writer) copyFrom(ctx context.Context, sql string, stream io.Reader, n int) error {
+	tag, err := w.conn.PgConn().CopyFrom(ctx, stream, sql)
 	if err != nil {
 		return err
 	}
-	if n := rows.Len(); tag.RowsAffected() != int64(n) {
+	if tag.RowsAffected() != int64(n) {
 		return fmt.Errorf("%d rows were sent and the server counted %d", n, tag.RowsAffected())
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -56,6 +57,13 @@ func (s *Sink) config() (*config, error) {
 		return nil, sdk.Errorf(sdk.KindFatal, "open postgres sink", "it was not configured")
 	}
 	return s.cfg, nil
+}
+
+// within bounds how long connecting may take; zero: as the settings say.
+func (c *config) within(bound time.Duration) *config {
+	out := *c
+	out.dial = c.dial.Within(bound)
+	return &out
 }
 
 // opened is a connection whose database has the table and the store.

@@ -29,7 +29,7 @@ type writer struct {
 func newWriter(ctx context.Context, cfg *config, ses sdk.Session) (*writer, error) {
 	w := &writer{ses: ses, token: newToken(), done: make(chan struct{}), byStream: map[sdk.Stream]*lane{}}
 	for range cfg.set.Connections {
-		o, err := cfg.open(ctx)
+		o, err := cfg.within(ses.Limits.ConnectWithin).open(ctx)
 		if err != nil {
 			for _, l := range w.lanes {
 				l.discard()

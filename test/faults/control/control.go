@@ -120,6 +120,15 @@ func (s *Server) Wait(ctx context.Context, id int) (Reached, error) {
 	}
 }
 
+// Release lets a process that stands at a point go on.
+func (s *Server) Release(r Reached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.live[r.Process]; c != nil {
+		fmt.Fprintf(c, "release %d\n", r.ID)
+	}
+}
+
 // Live returns the processes that are connected and for which who holds.
 func (s *Server) Live(who func(Process) bool) []Process {
 	s.mu.Lock()

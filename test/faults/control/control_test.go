@@ -64,6 +64,9 @@ func TestArmGoesToTheRoleAlsoWhenItStartsLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Release(r)
+	late.want(t, fmt.Sprintf("disarm %d", second))
+	late.want(t, fmt.Sprintf("release %d", second))
 	next := dial(t, path, "hello sink 12 10") // replaces the victim
 	third := s.Arm("close", 1, sink)
 	next.want(t, fmt.Sprintf("arm %d close 1", third))

@@ -56,6 +56,7 @@ func Points() []Point {
 func PostgresPoints() []Point {
 	return append(common(),
 		Point{Sink, "write", 12, ""},
+		Point{Sink, "copying", 12, ""},
 		Point{Sink, "copied", 12, ""},
 		Point{Sink, "committed", 12, ""},
 		Point{Sink, "receipt", 12, ""},

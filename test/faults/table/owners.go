@@ -49,6 +49,28 @@ func (r *Reader) WatchOwners(ctx context.Context) (ready bool, err error) {
 	return ready && err == nil, err
 }
 
+// Acquired lists the partitions that connections of an application_name have
+// acquired last.
+func (r *Reader) Acquired(ctx context.Context, name string) (out []int32, err error) {
+	err = r.with(ctx, func(c *pgx.Conn) error {
+		rows, err := c.Query(ctx, `select s."partition" from faults.acquired a join _twg.streams s on s.id = a.stream where a.host = $1`, name)
+		if err == nil {
+			out, err = pgx.CollectRows(rows, pgx.RowTo[int32])
+		}
+		return err
+	})
+	return out, err
+}
+
+// Transactions counts those that are open, of connections with an
+// application_name, and those of them that are in a COPY and have written rows.
+func (r *Reader) Transactions(ctx context.Context, name string) (open, copying int, err error) {
+	err = r.with(ctx, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, "select count(xact_start), count(backend_xid) filter (where query like '%copy %from stdin%') from pg_stat_activity where application_name = $1", name).Scan(&open, &copying)
+	})
+	return open, copying, err
+}
+
 // Stale lists the transactions of writers that were not the owner.
 func (r *Reader) Stale(ctx context.Context) (out []string, err error) {
 	err = r.with(ctx, func(c *pgx.Conn) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -51,14 +52,17 @@ func (r *Reader) with(ctx context.Context, f func(*pgx.Conn) error) (err error) 
 	return err
 }
 
-// Held returns the positions in [from,next) of a partition that stand in the
-// table at this moment. No table holds nothing.
-func (r *Reader) Held(ctx context.Context, partition int32, from, next int64) (out []int64, err error) {
+// Held returns the positions in [from,next) of a partition that stood in the
+// table at a moment that is over: their transactions had reached their commit
+// by then. No table holds nothing. The server must run with
+// track_commit_timestamp, and on this machine, whose clock both use.
+func (r *Reader) Held(ctx context.Context, partition int32, from, next int64, at time.Time) (out []int64, err error) {
 	err = r.with(ctx, func(c *pgx.Conn) error {
 		if there, err := r.there(ctx, c); err != nil || !there {
 			return err
 		}
-		rows, err := c.Query(ctx, `select "position" from `+Raw+` where "partition" = $1 and "position" >= $2 and "position" < $3`, partition, from, next)
+		rows, err := c.Query(ctx, `select "position" from `+Raw+` where "partition" = $1 and "position" >= $2 and "position" < $3
+			and coalesce(pg_xact_commit_timestamp(xmin) <= $4, true)`, partition, from, next, at)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +17,7 @@ import (
 
 func start(t *testing.T) (*postgres.Server, *Reader) {
 	t.Helper()
-	s, err := postgres.Start(t.Context(), postgres.Config{})
+	s, err := postgres.Start(t.Context(), postgres.Config{Settings: map[string]string{"track_commit_timestamp": "on"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ insert into _twg.streams values ('00000000-0000-0000-0000-000000000007', '` + Ra
 
 func TestReaderReadsWhatIsCommitted(t *testing.T) {
 	s, r := start(t)
-	if held, err := r.Held(t.Context(), 2, 0, 9); err != nil || held != nil {
+	if held, err := r.Held(t.Context(), 2, 0, 9, time.Now()); err != nil || held != nil {
 		t.Fatalf("without a table: %v, %v", held, err)
 	}
 	c := connect(t, s.DSN(""))
@@ -74,7 +75,7 @@ func TestReaderReadsWhatIsCommitted(t *testing.T) {
 	_, err = tx.Exec(t.Context(), insert, 7, nil)
 	must(t, err)
 	must(t, r.with(t.Context(), func(*pgx.Conn) error { r.indexed = true; return nil })) // an index would wait for tx
-	held, err := r.Held(t.Context(), 2, 4, 9)
+	held, err := r.Held(t.Context(), 2, 4, 9, time.Now())
 	slices.Sort(held)
 	if err != nil || !slices.Equal(held, []int64{4, 6}) {
 		t.Errorf("held %v, %v; want 4 and 6, and not 7, which is not committed", held, err)
@@ -93,6 +94,39 @@ func TestReaderReadsWhatIsCommitted(t *testing.T) {
 	}
 	if want := []verify.Header{{Name: "a"}, {Name: "a", Value: []byte{}}}; !reflect.DeepEqual(first.Headers, want) {
 		t.Errorf("headers %+v, want %+v", first.Headers, want)
+	}
+}
+
+// A moment that is over is judged as it was, also by a database that was away
+// since: it knows when it has committed what.
+func TestHeldAtAMomentThatIsOver(t *testing.T) {
+	s, r := start(t)
+	c := connect(t, s.DSN(""))
+	_, err := c.Exec(t.Context(), tablesSQL)
+	must(t, err)
+	for p := range 2 {
+		_, err = c.Exec(t.Context(), `insert into `+Raw+` values (gen_random_uuid(), 'c', 't', 'i', 2, $1, 5)`, p)
+		must(t, err)
+	}
+	tx, err := c.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), `insert into `+Raw+` values (gen_random_uuid(), 'c', 't', 'i', 2, 2, 5)`)
+	must(t, err)
+	at := time.Now() // a transaction counts from its commit, not from its beginning
+	must(t, tx.Commit(t.Context()))
+	s.Kill()
+	if held, err := r.Held(t.Context(), 2, 0, 9, at); err == nil {
+		t.Fatalf("held %v of a database that is away", held)
+	}
+	must(t, s.Start(t.Context()))
+	for _, x := range []struct {
+		at   time.Time
+		want int
+	}{{at, 2}, {time.Now(), 3}} {
+		held, err := r.Held(t.Context(), 2, 0, 9, x.at)
+		if err != nil || len(held) != x.want {
+			t.Errorf("held %v, %v; want %d", held, err, x.want)
+		}
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"time"
 )
 
-// Sample is what was seen at one moment: the committed offsets, read first,
-// and then that all files whose number is below Files were visible.
+// Sample is what was seen at one moment: the positions that somebody relied
+// on, such as committed offsets, and then that all files whose number is below
+// Files were visible. Why says who relied.
 type Sample struct {
+	Why       string
 	At        time.Duration // since the run began
 	Committed map[int32]int64
 	Files     int
@@ -18,8 +20,8 @@ type Sample struct {
 // first file that holds it is visible: the file's number and one.
 type FirstSeen map[Place]int
 
-// Led counts the records that lay below a committed offset while no visible
-// file held them. Each record counts once, at the first sample that shows it.
+// Led counts the records that somebody relied on while no visible file held
+// them. Each record counts once, at the first sample that shows it.
 func Led(samples []Sample, seen FirstSeen, real []Place) Findings {
 	f := Findings{Kind: "led"}
 	byPartition := map[int32][]int64{}
@@ -34,7 +36,7 @@ func Led(samples []Sample, seen FirstSeen, real []Place) Findings {
 }
 
 // ledPartition walks the samples with the records that are below the highest
-// commit so far and were in a file at no sample yet.
+// position so far and were in a file at no sample yet.
 func ledPartition(f *Findings, samples []Sample, seen FirstSeen, partition int32, positions []int64) {
 	done, next := int64(0), 0
 	for _, s := range samples {
@@ -45,9 +47,9 @@ func ledPartition(f *Findings, samples []Sample, seen FirstSeen, partition int32
 		for ; next < len(positions) && positions[next] < c; next++ {
 			p := Place{partition, positions[next]}
 			if n, ok := seen[p]; !ok {
-				f.add("%s: committed %d at %s, in no file", p, c, round(s.At))
+				f.add("%s: %s %d at %s, in no file", p, s.Why, c, round(s.At))
 			} else if n > s.Files {
-				f.add("%s: committed %d at %s, before file %d was visible", p, c, round(s.At), n-1)
+				f.add("%s: %s %d at %s, before file %d was visible", p, s.Why, c, round(s.At), n-1)
 			}
 		}
 		done = c

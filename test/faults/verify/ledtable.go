@@ -1,17 +1,21 @@
 package verify
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Moment is what a table held of the positions [From,Next) of a partition when
-// all of them lay below a committed offset, or were about to.
+// somebody relied on all of them: Why says who.
 type Moment struct {
 	Span
-	When string
+	Why  string
+	At   time.Time
 	Held []int64
 }
 
-// LedTable counts the records that lay below a committed offset while the table
-// did not hold them. Each counts once.
+// LedTable counts the records that somebody relied on while the table did not
+// hold them. Each counts once.
 func LedTable(moments []Moment, real []Place) Findings {
 	f := Findings{Kind: "led"}
 	byPartition := map[int32][]int64{}
@@ -41,7 +45,7 @@ func (m Moment) led(f *Findings, positions []int64, counted map[Place]bool) {
 		place := Place{m.Partition, at}
 		if !held[at] && !counted[place] {
 			counted[place] = true
-			f.add("%s: committed %d at %s, not in the table", place, m.Next, m.When)
+			f.add("%s: %s %d at %s, not in the table", place, m.Why, m.Next, m.At.Format("15:04:05.000"))
 		}
 	}
 }

@@ -77,6 +77,17 @@ func holes(f *Findings, partition int32, spans []Span, frontier int64) {
 	}
 }
 
+// Frontier returns how far spans cover each partition without a hole.
+func Frontier(spans []Span) map[int32]int64 {
+	out := map[int32]int64{}
+	for _, s := range merge(spans) {
+		if s.From <= 0 {
+			out[s.Partition] = s.Next
+		}
+	}
+	return out
+}
+
 // Inside checks that every row lies in a span of its own file.
 func Inside(f *Findings, file string, rows []Row, spans []Span) {
 	for _, row := range rows {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"maps"
 	"testing"
 	"time"
 )
@@ -117,6 +118,13 @@ func TestSpans(t *testing.T) {
 				t.Errorf("%d findings %v, want %d", got.Count, got.First, c.want)
 			}
 		})
+	}
+}
+
+func TestFrontier(t *testing.T) {
+	got := Frontier([]Span{{0, 5, 9, "b"}, {0, 0, 5, "a"}, {0, 11, 12, "c"}, {1, 3, 4, "a"}, {2, 0, 1, "void"}})
+	if want := (map[int32]int64{0: 9, 2: 1}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// tellTopics tells the host what became of the topics, when that has changed.
+func (r *reader) tellTopics(missing map[string]error) {
+	now := r.cluster.current()
+	var list []sdk.Topic
+	for _, name := range r.set.Topics {
+		info, there := now[name]
+		if !there {
+			list = append(list, absent(name, missing[name]))
+			continue
+		}
+		list = append(list, sdk.Topic{Name: name, Presence: sdk.TopicThere})
+		if n, lacks := r.picked.lacks(info); lacks {
+			list = append(list, sdk.Topic{Name: name, Presence: sdk.TopicAbsent,
+				Reason: fmt.Sprintf("it has no partition %d; add it, or correct partitions", n)})
+		}
+	}
+	r.announcing.Lock()
+	defer r.announcing.Unlock()
+	if !slices.Equal(list, r.told) {
+		r.told = list
+		r.events.Topics(list)
+	}
+}
+
+// absent says why a topic cannot be read, and whether that ends by itself.
+func absent(name string, err error) sdk.Topic {
+	t := sdk.Topic{Name: name, Presence: sdk.TopicAbsent}
+	switch {
+	case errors.Is(err, kerr.UnknownTopicOrPartition):
+		t.Reason = "it does not exist; create it, or correct topics"
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		t.Reason = "the user may not read it; allow DESCRIBE and READ on it, or correct topics"
+	case errors.Is(err, kerr.InvalidTopicException):
+		t.Reason = "the brokers accept no topic of that name; correct topics"
+	case err != nil:
+		t.Presence, t.Reason = sdk.TopicPending, err.Error()
+	default:
+		t.Presence, t.Reason = sdk.TopicPending, "the brokers say nothing about it"
+	}
+	return t
+}
+
+// lacks returns the first partition that is named and not there.
+func (p picked) lacks(info topicInfo) (n int32, lacks bool) {
+	for _, n := range p.nums {
+		if _, there := info.leaders[n]; !there {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// unread reports whether anything that is to be read is not there: somebody
+// may be about to create it.
+func (r *reader) unread() bool {
+	r.announcing.Lock()
+	defer r.announcing.Unlock()
+	return slices.ContainsFunc(r.told, func(t sdk.Topic) bool { return t.Presence != sdk.TopicThere })
+}
