@@ -19,8 +19,28 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 		return nil, err
 	}
 	cfg.Limits.ConnectWithin = r.ConnectTimeout
+	if p.Role == config.RoleRecovery {
+		if err := r.reach(ctx, p, cfg.Sink); err != nil {
+			return nil, err
+		}
+	}
 	cfg.Logger, cfg.UntilCaughtUp = r.log, r.UntilCaughtUp
 	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start}, nil
+}
+
+// reach asks the store of a host that only recovers, which opens no session by
+// whose failure a wrong address would show.
+func (r *run) reach(ctx context.Context, p *checkedPipeline, sink sdk.Sink) error {
+	store, ok := sink.(sdk.RecoveryStore)
+	if !ok || r.ConnectTimeout <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.ConnectTimeout)
+	defer cancel()
+	if _, err := store.Streams(ctx); err != nil {
+		return &exitError{exitEnvironment, r.about(&pipelineRun{checkedPipeline: p}, fmt.Errorf("the store of sink %q was not reached at the start: %w", p.gate().Name, err))}
+	}
+	return nil
 }
 
 // assemble starts the plugins that a pipeline's role needs.

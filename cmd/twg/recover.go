@@ -58,14 +58,15 @@ type recoverRequest struct {
 	orphans bool
 }
 
-// recoverResult is what came of it, or has come of it so far. All are of the
-// request alone.
+// recoverResult is what came of it, or has come of it so far.
 type recoverResult struct {
-	Windows int   `json:"windows"`
-	Rebuilt int64 `json:"rebuilt"` // positions
-	// Rejected are positions that the sink has refused for good.
+	// Windows were worked on, and Rebuilt are the positions in them: also those
+	// that somebody else had planned. Rejected are positions that the sink has
+	// refused for good.
+	Windows  int   `json:"windows"`
+	Rebuilt  int64 `json:"rebuilt"`
 	Rejected int64 `json:"rejected"`
-	// Left are positions that are still missing, Live those of them that a host
+	// Left are positions of the request that are still missing, Live those of them that a host
 	// may still deliver live, Unrecoverable those that raw no longer has.
 	Left          int64 `json:"left"`
 	Live          int64 `json:"live"`
@@ -103,9 +104,6 @@ func (c *recoverCmd) Run(ctx context.Context, a *app) error {
 	s, err := c.secondary(p)
 	if err != nil {
 		return err
-	}
-	if a.newRecoverer == nil {
-		return errors.New("this build of twg cannot recover")
 	}
 	show := newScreen(a.stderr)
 	parts, err := c.parts(ctx, f, p, s, a.newLogger(show, f.config.Secrets))
@@ -181,7 +179,7 @@ func (r recoverResult) verdict(ctx context.Context) error {
 }
 
 func (r recoverResult) progress(sink string) string {
-	return fmt.Sprintf("%s: %s rebuilt in %s, %s left", sink, groupedCount(r.Rebuilt, "position"), groupedCount(int64(r.Windows), "window"), grouped(r.Left))
+	return fmt.Sprintf("%s: %s rebuilt, %s left in %s", sink, groupedCount(r.Rebuilt, "position"), grouped(r.Left), groupedCount(int64(r.Windows), "window"))
 }
 
 func (r recoverResult) write(w io.Writer, sink string) error {

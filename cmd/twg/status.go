@@ -134,6 +134,9 @@ type backlog struct {
 	// what is on its way to it included.
 	Furthest string `json:"furthest,omitempty"`
 	Lag      int64  `json:"lag"`
+	// Live is missing above the live floors: on its way, or of streams that no
+	// host has.
+	Live int64 `json:"live"`
 	// Lost can no longer be rebuilt.
 	Lost int64 `json:"lost"`
 }
@@ -167,7 +170,9 @@ func (p *pipelineStatus) addLane(l laneStanding) {
 	var lag int64
 	for _, s := range l.streams {
 		lag += positions(s.missing)
-		p.Backlog.Positions += positions(below(s.missing, s.liveFloor))
+		old := positions(below(s.missing, s.liveFloor))
+		p.Backlog.Positions += old
+		p.Backlog.Live += positions(s.missing) - old
 		p.Backlog.Lost += positions(s.lost)
 	}
 	if lag > p.Backlog.Lag {

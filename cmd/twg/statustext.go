@@ -100,6 +100,9 @@ func (g backlog) write(b *strings.Builder) {
 		fmt.Fprintf(b, " %q is furthest behind, by %s.", g.Furthest, grouped(g.Lag))
 	}
 	b.WriteByte('\n')
+	if g.Live > 0 {
+		paragraph(b, "", fmt.Sprintf("Above the live floors: %s, on their way live, or of streams that no host has any more (twg recover --orphans).", groupedCount(g.Live, "position")))
+	}
 }
 
 func groupedCount(n int64, noun string) string {

@@ -319,6 +319,8 @@ func (h *host) caughtUp() bool {
 }
 
 // Ended implements sdk.Events.
+func (h *host) Topics([]sdk.Topic) {}
+
 func (h *host) Ended(runs []uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,7 +24,7 @@ func (p *pass) records(ctx context.Context) (more bool, err error) {
 			}
 			continue
 		}
-		if p.out.next()-p.out.tn.from >= quantum {
+		if p.out.next()-p.out.tn.from >= quantum && !p.in.Compressed() {
 			return true, nil
 		}
 		p.take(r.Len)

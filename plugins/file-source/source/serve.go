@@ -16,7 +16,8 @@ var (
 	errReplaced = errors.New("the file was replaced, or cut and begun anew")
 )
 
-// quantum is how much of a large file is read before others have their turn.
+// quantum is how much of a large file is read before others have their turn. A
+// compressed one is read to its end: it would have to be expanded again.
 const quantum = 64 << 20
 
 // serve reads one file after the other until ctx ends.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,6 +162,16 @@ func TestUnixSocket(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the socket is still there")
 	}
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	left.Close()
+	h.open(`"listen":"unix:%s","listen_timeout":"0s"`, path)
+	dial(t, "unix", path).send("y\n")
+	h.await("x", "y")
+	h.close()
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

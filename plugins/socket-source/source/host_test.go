@@ -216,8 +216,10 @@ func (h *host) Revoking(context.Context, []uint64, time.Time) error { return nil
 func (h *host) Lost([]uint64)                                       {}
 func (h *host) Gap(g sdk.Gap)                                       { h.set(func() { h.gaps = append(h.gaps, g) }) }
 func (h *host) Lag([]sdk.Lag)                                       {}
-func (h *host) Ended([]uint64)                                      {}
-func (h *host) Fail(err error)                                      { h.set(func() { h.failed = err }) }
+func (h *host) Topics([]sdk.Topic)                                  {}
+
+func (h *host) Ended([]uint64) {}
+func (h *host) Fail(err error) { h.set(func() { h.failed = err }) }
 
 // client is a peer in a test's hands.
 type client struct {
