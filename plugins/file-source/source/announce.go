@@ -10,10 +10,10 @@ import (
 const (
 	// announceAtOnce bounds one announcement: the host starts the streams of
 	// one together.
-	announceAtOnce = 256
+	announceAtOnce = 1024
 	// maxHeld bounds the streams that the host carries, as long as there are
 	// some that it can be asked to forget.
-	maxHeld = 1024
+	maxHeld = 4096
 	// giveUpTime bounds how long the host may take to forget streams that
 	// have nothing in flight.
 	giveUpTime = 30 * time.Second
@@ -23,7 +23,7 @@ const (
 // done where it carries many, or whose files are gone.
 func (r *reader) announce(ctx context.Context) {
 	for {
-		streams, leaving, err := r.table.next(ctx, maxHeld)
+		streams, leaving, err := r.table.next(ctx, r.mostHeld)
 		if err == nil && len(leaving) > 0 {
 			err = r.giveUp(ctx, leaving)
 		}
