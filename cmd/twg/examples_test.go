@@ -15,7 +15,7 @@ import (
 func buildPlugins(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"kafka-source", "parquet", "postgres"} {
+	for _, name := range []string{"kafka-source", "file-source", "socket-source", "parquet", "postgres"} {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "twg-plugin-"+name), "../../plugins/"+name)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", name, err, out)

@@ -34,7 +34,7 @@ func gatingCosts(p *checkedPipeline) []cost {
 		{"the source plugin is killed", "It is started again. " + hostKilled(p)},
 		{"the " + gatePart(p, "sink plugin", "plugin") + " is killed", "It is started again and is sent what it had not confirmed, from the host's memory. " + redelivery(sink)},
 		{"the source's server is away", serverAway(p)},
-		{"the " + gatePart(p, "sink's target", "target") + " is away", "The write is tried again without end. Reading pauses once " + bytesText(p.MemoryBudget) + " are unconfirmed. Nothing is lost while the source's server keeps the records." + rawAway(p)},
+		{"the " + gatePart(p, "sink's target", "target") + " is away", "The write is tried again without end. Reading pauses once " + bytesText(p.MemoryBudget) + " are unconfirmed. " + whileAway(p) + rawAway(p)},
 		{"power is lost", "What the sink has confirmed is on stable storage and stays. " + hostKilled(p)},
 		{"another host has the same stream", zombie(p)},
 		{"a record is refused", fmt.Sprintf("A record that the sink refuses for good, or of more than %s, halts the pipeline, which names it. Nothing behind it is committed.", bytesText(p.MaxRecordBytes))},
@@ -57,7 +57,26 @@ func hostKilled(p *checkedPipeline) string {
 	if p.source.caps.Origin == sdk.OriginNonReplayable {
 		return "LOSS: what the source had delivered and the sink had not confirmed cannot be had again."
 	}
-	return "Reading goes on from " + resumePoint(p) + ". " + redelivery(p.gate().plugin.caps)
+	return "Reading goes on from " + resumePoint(p) + ". " + redelivery(p.gate().plugin.caps) + ifResumed(p)
+}
+
+// ifResumed: what a resumable source needs for that.
+func ifResumed(p *checkedPipeline) string {
+	if p.source.caps.Origin != sdk.OriginResumable {
+		return ""
+	}
+	return " That needs whoever sends the records to keep them until they are durable, and to send them again."
+}
+
+// whileAway says who keeps what is not read.
+func whileAway(p *checkedPipeline) string {
+	switch p.source.caps.Origin {
+	case sdk.OriginNonReplayable:
+		return "Nothing that was read is lost; what cannot wait outside meanwhile is."
+	case sdk.OriginResumable:
+		return "Nothing is lost while whoever sends the records keeps them."
+	}
+	return "Nothing is lost while the source's server keeps the records."
 }
 
 func resumePoint(p *checkedPipeline) string {

@@ -104,6 +104,7 @@ type recovering struct {
 // run works until nothing of the request is missing, or until three leases have
 // passed in which nothing could be done: whoever held a window had time.
 func (j *recovering) run(ctx context.Context) error {
+	defer func() { j.worker.Close(context.WithoutCancel(ctx)) }()
 	o := recovery.Options{WindowRows: j.recovery.WindowRows, Within: coverage.Interval{From: j.request.from, Next: j.request.to}, RetrySetAside: j.request.retryRejected}
 	for quiet := time.Now(); ; {
 		n, err := j.worker.Once(ctx, j.streams, o)

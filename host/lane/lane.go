@@ -68,6 +68,7 @@ type piece struct {
 	asked    []bool         // of each span: sent in this session and not answered
 	attempts int
 	freed    bool
+	sent     bool // in this session or an earlier one: it may have landed
 }
 
 // stream is what the lane knows of one stream.
@@ -134,10 +135,7 @@ func (l *Lane) Offer(b *sdk.Batch, rows []sdk.RowRange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.drain || l.bytes+b.Bytes() > l.cfg.Buffer {
-		l.stat.Sheds++
-		for _, r := range rows {
-			l.stat.ShedRows += int64(r.To - r.From)
-		}
+		l.shed(rows)
 		b.Release()
 		return
 	}
@@ -145,6 +143,14 @@ func (l *Lane) Offer(b *sdk.Batch, rows []sdk.RowRange) {
 	l.bytes += b.Bytes()
 	l.queue = append(l.queue, &piece{id: l.last, batch: b, rows: rows, open: slices.Repeat([]bool{true}, len(b.Spans))})
 	wake(l.wakeWriter)
+}
+
+// shed counts a batch that is left to recovery. l.mu is held.
+func (l *Lane) shed(rows []sdk.RowRange) {
+	l.stat.Sheds++
+	for _, r := range rows {
+		l.stat.ShedRows += int64(r.To - r.From)
+	}
 }
 
 // Advance says how far raw holds everything of s, after it was offered.

@@ -147,7 +147,8 @@ func (l *Lane) lowestOpen(s sdk.Stream) int64 {
 }
 
 // Drain takes nothing more, waits until what it has is answered, while a
-// session is open, and records it. ctx bounds it; what is left is recovery's.
+// session is open, and records it. ctx bounds it. What was never sent then is
+// shed: the floor passes it, and recovery may begin with it at once.
 func (l *Lane) Drain(ctx context.Context) error {
 	l.mu.Lock()
 	l.drain = true
@@ -157,10 +158,26 @@ func (l *Lane) Drain(ctx context.Context) error {
 		select {
 		case <-l.wakeDrain:
 		case <-ctx.Done():
+			l.shedUnsent()
 			return l.Settle(context.WithoutCancel(ctx))
 		}
 	}
+	l.shedUnsent()
 	return l.Settle(ctx)
+}
+
+// shedUnsent sheds what no session was ever sent.
+func (l *Lane) shedUnsent() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = slices.DeleteFunc(l.queue, func(p *piece) bool {
+		if p.sent {
+			return false
+		}
+		l.shed(p.rows)
+		clear(p.open)
+		return l.free(p)
+	})
 }
 
 func (l *Lane) idle() bool {

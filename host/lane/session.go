@@ -216,6 +216,7 @@ func (l *Lane) pop(ses *session) *sdk.Batch {
 	l.queue = l.queue[1:]
 	ses.seq++
 	ses.sent[ses.seq] = p
+	p.sent = true
 	p.asked = slices.Clone(p.open)
 	if coverAtSend {
 		for _, s := range p.batch.Spans {

@@ -37,7 +37,7 @@ func (r *Worker) work(ctx context.Context, w *sdk.RecoveryWindow) error {
 	}()
 	err := r.rebuild(life, w)
 	if err != nil {
-		r.endSession(ctx) // what is unanswered may still land; the next try looks again
+		r.Close(ctx) // what is unanswered may still land; the next try looks again
 	}
 	if errors.Is(err, errLeaseLost) || sdk.KindOf(err) == sdk.KindFenced {
 		r.log.Info("another host has the window", "stream", w.Stream.String(), "from", w.From, "next", w.Next)

@@ -91,7 +91,7 @@ func (r *Worker) Backlog() Backlog {
 
 // Run plans and works until ctx ends.
 func (r *Worker) Run(ctx context.Context) {
-	defer r.endSession(ctx)
+	defer r.Close(ctx)
 	for fails := 0; ctx.Err() == nil && !r.stopping(); {
 		worked, err := r.Once(ctx, nil, Options{WindowRows: r.cfg.WindowRows})
 		r.mu.Lock()
@@ -110,7 +110,7 @@ func (r *Worker) Run(ctx context.Context) {
 			continue
 		default:
 			fails = 0
-			r.endSession(ctx) // an idle session would hold back a sink's file
+			r.Close(ctx) // an idle session would hold back a sink's file
 		}
 		if !r.rest(ctx, wait) {
 			return
@@ -144,7 +144,7 @@ func (r *Worker) rest(ctx context.Context, d time.Duration) bool {
 // many it worked on. Windows that other hosts hold, or that nothing can be
 // done for, are waited for until their leases are over, once.
 func (r *Worker) All(ctx context.Context) (windows int, err error) {
-	defer r.endSession(ctx)
+	defer r.Close(ctx)
 	began := time.Now()
 	for {
 		n, err := r.Once(ctx, nil, Options{WindowRows: r.cfg.WindowRows})
@@ -291,7 +291,9 @@ func (r *Worker) session(ctx context.Context) (*session, error) {
 	return s, err
 }
 
-func (r *Worker) endSession(ctx context.Context) {
+// Close ends the session with the secondary, if one is open. Not beside Run or
+// Once.
+func (r *Worker) Close(ctx context.Context) {
 	if r.ses != nil {
 		r.ses.close(ctx)
 		r.ses = nil

@@ -10,22 +10,26 @@ import (
 const (
 	// announceAtOnce bounds one announcement: the host starts the streams of
 	// one together.
-	announceAtOnce = 256
+	announceAtOnce = 1024
 	// maxHeld bounds the streams that the host carries, as long as there are
 	// some that it can be asked to forget.
-	maxHeld = 1024
+	maxHeld = 4096
 	// giveUpTime bounds how long the host may take to forget streams that
 	// have nothing in flight.
 	giveUpTime = 30 * time.Second
+	// gather lets streams that can be given up come together: each round costs
+	// the sink a commit for those that take their place.
+	gather = 200 * time.Millisecond
 )
 
 // announce tells the host about streams, and asks it to forget those that are
 // done where it carries many, or whose files are gone.
 func (r *reader) announce(ctx context.Context) {
 	for {
-		streams, leaving, err := r.table.next(ctx, maxHeld)
+		streams, leaving, err := r.table.next(ctx, r.mostHeld)
 		if err == nil && len(leaving) > 0 {
 			err = r.giveUp(ctx, leaving)
+			rest(ctx, gather)
 		}
 		if err == nil && len(streams) > 0 {
 			err = r.events.Assigned(ctx, assignments(streams))
@@ -34,6 +38,16 @@ func (r *reader) announce(ctx context.Context) {
 			r.fail(ctx, err)
 			return
 		}
+	}
+}
+
+// rest waits, or less if ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
 	}
 }
 

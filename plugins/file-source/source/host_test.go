@@ -35,11 +35,13 @@ type host struct {
 	// holding: nothing is called durable.
 	holding bool
 	most    int // streams at a time
-	ends    map[sdk.Stream]int64
-	ended   map[sdk.Stream]bool
-	gaps    []sdk.Gap
-	failed  error
-	log     bytes.Buffer
+	// mostHeld is how many streams the source lets the host carry; 0: as always.
+	mostHeld int
+	ends     map[sdk.Stream]int64
+	ended    map[sdk.Stream]bool
+	gaps     []sdk.Gap
+	failed   error
+	log      bytes.Buffer
 }
 
 type hostRun struct {
@@ -61,6 +63,9 @@ func newHost(t testing.TB) *host {
 func (h *host) open(dir, settings string) *host {
 	h.t.Helper()
 	src := New(slog.New(slog.NewTextHandler(lockedWriter{h}, nil)))
+	if h.mostHeld > 0 {
+		src.mostHeld = h.mostHeld
+	}
 	if _, diags := src.Configure(sdk.NewSettings(fmt.Appendf(nil, `{"cluster":"c","path":%q,"poll_interval":"10ms"%s}`, dir, settings))); diags.HasErrors() {
 		h.t.Fatal(diags)
 	}

@@ -18,6 +18,8 @@ type reader struct {
 	table   *table
 	root    root
 	buffers buffers
+	// mostHeld is maxHeld, but for tests.
+	mostHeld int
 
 	lookAgain chan struct{} // one slot: do not wait for the next look
 
@@ -26,10 +28,10 @@ type reader struct {
 	closing sync.Once
 }
 
-func open(set *Settings, log *slog.Logger, ev sdk.Events) *reader {
+func open(set *Settings, log *slog.Logger, ev sdk.Events, mostHeld int) *reader {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &reader{
-		set: set, log: log, events: ev, limits: ev.Limits(), table: newTable(), root: newRoot(set),
+		set: set, log: log, events: ev, limits: ev.Limits(), table: newTable(), root: newRoot(set), mostHeld: mostHeld,
 		lookAgain: make(chan struct{}, 1), cancel: cancel,
 	}
 	r.wg.Go(func() { r.scan(ctx) })

@@ -23,11 +23,13 @@ const Version = "0.1.0"
 type Source struct {
 	log *slog.Logger
 	set atomic.Pointer[Settings]
+	// mostHeld is maxHeld, but for tests.
+	mostHeld int
 }
 
 // New returns a source that logs to log; nil: to what is the default logger
 // when it is opened.
-func New(log *slog.Logger) *Source { return &Source{log: log} }
+func New(log *slog.Logger) *Source { return &Source{log: log, mostHeld: maxHeld} }
 
 // Describe implements sdk.Plugin.
 func (s *Source) Describe() sdk.Description {
@@ -65,5 +67,5 @@ func (s *Source) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	return open(set, log, ev), nil
+	return open(set, log, ev, s.mostHeld), nil
 }

@@ -111,7 +111,8 @@ func (p *pruner) older(n uint64, s sdk.Stream, t time.Time) (bool, error) {
 	return st.Rows == 0 || st.OldestMS > 0 && st.NewestMS < t.UnixMilli(), nil
 }
 
-// look reads what the rows of commit n are.
+// look reads what the rows of commit n are: mostly from its footer, so the rest
+// of it is not held against its checksum.
 func (p *pruner) look(n uint64) (map[sdk.Stream]rawfile.Stats, error) {
 	if stats, ok := p.stats[n]; ok {
 		return stats, nil
@@ -119,7 +120,7 @@ func (p *pruner) look(n uint64) (map[sdk.Stream]rawfile.Stats, error) {
 	if p.log.files.commits[n].rows == 0 {
 		return nil, nil
 	}
-	r, err := p.log.File(n)
+	r, err := p.log.log.OpenCommit(n)
 	if err != nil {
 		return nil, err
 	}

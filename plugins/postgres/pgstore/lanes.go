@@ -44,10 +44,7 @@ func (st *Store) recordLane(ctx context.Context, tx pgx.Tx, lane string, records
 	b := &pgx.Batch{}
 	st.queueLane(b, lane, names, ids, sets)
 	st.queueFloors(b, lane, floors)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return err
-	}
-	return st.withdraw(ctx, tx, lane, ids, sets)
+	return tx.SendBatch(ctx, b).Close()
 }
 
 // recorded finds the streams of records, making rows for those that have none,

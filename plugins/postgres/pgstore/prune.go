@@ -92,6 +92,9 @@ func (p *pruner) piece(ctx context.Context, conn *pgx.Conn, floor int64) (c piec
 		_, err = tx.Exec(ctx, "update "+p.st.t.streams+" set raw_floor = greatest(raw_floor, $2) where id = $1", p.id, c.floor)
 		return err
 	})
+	if err == nil && !p.dryRun {
+		faultpoint.Hit("prune") // a second time: between two transactions
+	}
 	return c, err
 }
 

@@ -122,27 +122,6 @@ func (st *Store) withdrawLost(ctx context.Context, q querier, lane string, lost 
 	return gone, err
 }
 
-// withdraw does the same for streams whose coverage has just been recorded.
-func (st *Store) withdraw(ctx context.Context, q querier, lane string, ids []streamID, sets map[streamID]*laneSet) error {
-	rows, err := q.Query(ctx, "select id, stream, from_position, next_position from "+st.t.windows+" where stream = any($1) and lane = $2 and state = 'unrecoverable'", ids, lane)
-	if err != nil {
-		return err
-	}
-	var id int64
-	var i interval
-	var drop []int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &i.stream, &i.From, &i.Next}, func() error {
-		if sets[i.stream].covered.Missing(i.Interval) == nil {
-			drop = append(drop, id)
-		}
-		return nil
-	})
-	if err == nil && len(drop) > 0 {
-		_, err = q.Exec(ctx, dropLost(st.t.windows), drop)
-	}
-	return err
-}
-
 // dropLost leaves what another is just deleting to it, so that two of them do
 // not wait for each other.
 func dropLost(windows string) string {

@@ -147,6 +147,34 @@ func TestPruneBesideAWriter(t *testing.T) {
 	}
 }
 
+// At no moment are rows gone that are said to be held, or the other way round.
+func TestAPruneRaisesTheFloorWithTheRows(t *testing.T) {
+	r := newRig(t, shared)
+	s := r.sink()
+	e := r.acquire(s, "one", streamA)[0]
+	const n = 120_000
+	r.open(s).fill(streamA, e, n, 10)
+	conn := r.connect()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Prune(t.Context(), []sdk.Prune{{Stream: streamA, Below: n}}, false)
+		ended <- err
+	}()
+	for seen, over := int64(0), false; !over; seen++ {
+		select {
+		case err := <-ended:
+			over = true
+			r.fatal(err)
+		default:
+		}
+		var rows, floor int64
+		r.fatal(conn.QueryRow(t.Context(), "select (select count(*) from raw), (select max(raw_floor) from _twg.streams)").Scan(&rows, &floor))
+		if rows != n-floor {
+			t.Fatalf("look %d: floor %d and %d rows are left of %d", seen, floor, rows, n)
+		}
+	}
+}
+
 // The server dies in the middle of a prune: what is void is gone, what is held
 // is there, and the prune goes on.
 func TestServerKilledInMidPrune(t *testing.T) {

@@ -4,6 +4,7 @@ package sink
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -161,7 +162,9 @@ func show(ws []sdk.RecoveryWindow) (out string) {
 
 func (r *rig) claim(s *Sink, holder string) *sdk.RecoveryWindow {
 	r.t.Helper()
-	w, err := s.ClaimWindow(r.t.Context(), sdk.WindowClaim{Lane: lake, Holder: holder, TTL: time.Minute})
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	w, err := s.ClaimWindow(ctx, sdk.WindowClaim{Lane: lake, Holder: holder, TTL: time.Minute})
 	r.fatal(err)
 	return w
 }

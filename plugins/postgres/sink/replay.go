@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,7 +50,7 @@ func (s *Sink) Replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) erro
 			return nil, err
 		}
 	}
-	read, err := o.replay(ctx, w, f)
+	read, err := o.replay(ctx, s.stall, w, f)
 	if err != nil {
 		pgdial.Discard(o.conn)
 		return nil, fmt.Errorf("replay [%d,%d) of %s: %w", w.From, w.Next, w.Stream, err)
@@ -60,14 +61,14 @@ func (s *Sink) Replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) erro
 
 // replay reads coverage and rows in one snapshot: what is read is what was held
 // at that moment, also while rows are written and pruned.
-func (o *opened) replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) error) (read []sdk.Span, err error) {
+func (o *opened) replay(ctx context.Context, stall time.Duration, w sdk.Window, f func(*sdk.Batch) error) (read []sdk.Span, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = pgx.BeginTxFunc(ctx, o.conn, snapshot, func(tx pgx.Tx) error {
 		held, err := o.store.HeldWithin(ctx, tx, w)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, rawread.ByKey, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := tx.Exec(ctx, rawread.ByKey+limitStall(stall), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 		r := rawread.New(o.conn.PgConn(), o.table.SQL(), w.Stream, sdk.DefaultLimits)
@@ -84,4 +85,12 @@ func (o *opened) replay(ctx context.Context, w sdk.Window, f func(*sdk.Batch) er
 		return nil
 	})
 	return read, err
+}
+
+// limitStall lets the server end a replay whose reader takes nothing: its
+// snapshot would keep vacuum from all of the database. How long a statement
+// takes is up to the reader, and a server that waits to send is stopped by no
+// timeout but TCP's.
+func limitStall(d time.Duration) string {
+	return fmt.Sprintf("; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = %[1]d; set local tcp_user_timeout = %[1]d", d.Milliseconds())
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/twg-io/twg/plugins/postgres/rawread"
 	"github.com/twg-io/twg/sdk"
@@ -140,6 +141,42 @@ func TestReplaysThatEndEarly(t *testing.T) {
 	eventually(t, "no query runs any more", func() bool {
 		return r.number("select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and (state <> 'idle' or backend_xmin is not null) and query not like '%pg_stat_activity%'") == 0
 	})
+}
+
+// A reader that takes nothing does not keep its snapshot for ever, whether the
+// server waits to send or for the next question.
+func TestAReplayWhoseReaderStands(t *testing.T) {
+	for name, size := range map[string]int{"waits to send": 4000, "waits to be asked": 10} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, shared)
+			s := r.sink()
+			s.stall = time.Second
+			e := r.acquire(s, "one", streamA)[0]
+			const n = 20_000
+			r.open(s).fill(streamA, e, n, size)
+			stands, goesOn := make(chan struct{}), make(chan struct{})
+			ended := make(chan error, 1)
+			go func() {
+				var first sync.Once
+				_, err := s.Replay(t.Context(), sdk.Window{Stream: streamA, Next: n}, func(*sdk.Batch) error {
+					first.Do(func() {
+						close(stands)
+						<-goesOn
+					})
+					return nil
+				})
+				ended <- err
+			}()
+			<-stands
+			eventually(t, "the snapshot is gone", func() bool {
+				return r.number("select count(*) from pg_stat_activity where datname = current_database() and backend_xmin is not null and pid <> pg_backend_pid()") == 0
+			})
+			close(goesOn)
+			if err := <-ended; sdk.KindOf(err) != sdk.KindRetryable {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }
 
 // The server is killed while rows are read: an error, and the next call works.
