@@ -52,6 +52,9 @@ func (s *starter) acquireEpochs(ctx context.Context) error {
 	if err := s.stillOurs(ctx, streams); err != nil {
 		return err
 	}
+	for _, k := range streams {
+		delete(s.p.acquired, k) // with an error it is not known which epoch is the newest
+	}
 	got, err := s.p.store.Acquire(ctx, s.p.cfg.Owner, streams)
 	if err != nil {
 		return fmt.Errorf("acquire epochs: %w", err)

@@ -287,10 +287,13 @@ type fakeSink struct {
 	script func(w *fakeWriter, b *sdk.Batch) (handled bool)
 	// onRecord is called before coverage is recorded, with the store locked.
 	onRecord func()
-	mu       sync.Mutex
-	opens    int
-	writer   *fakeWriter
-	batch    int // batches seen
+	// onAcquired is called when epochs were issued, with the store locked; with
+	// an error the caller does not hear of them.
+	onAcquired func() error
+	mu         sync.Mutex
+	opens      int
+	writer     *fakeWriter
+	batch      int // batches seen
 }
 
 func (s *fakeSink) Describe() sdk.Description { return sdk.Description{Name: "fake"} }
@@ -314,6 +317,11 @@ func (s *fakeSink) Acquire(_ context.Context, _ string, ks []sdk.Stream) (out []
 		e.Number++
 		s.store.epochs[k] = e
 		out = append(out, sdk.Acquired{Stream: k, Epoch: e})
+	}
+	if s.onAcquired != nil {
+		if err := s.onAcquired(); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -140,9 +140,17 @@ func TestStoreManagedFenceHalts(t *testing.T) {
 }
 
 // A source that is started again does not take streams back from a host that
-// has taken them over meanwhile; if nobody has, it goes on.
+// has taken them over meanwhile; if nobody has, it goes on, also if the sink
+// died when it had issued the epochs.
 func TestStoreManagedSourceStartsAgain(t *testing.T) {
-	for name, takenOver := range map[string]bool{"alone": false, "taken over": true} {
+	for name, c := range map[string]struct {
+		takenOver, answerLost bool
+		epoch                 uint64
+	}{
+		"alone":       {false, false, 2},
+		"answer lost": {false, true, 3},
+		"taken over":  {true, false, 2},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				topic, sink := newTopic(1, 300), &fakeSink{store: newStore()}
@@ -151,12 +159,12 @@ func TestStoreManagedSourceStartsAgain(t *testing.T) {
 				src, killed := cfg.Source.(*fakeSource), false
 				sink.script = func(_ *fakeWriter, b *sdk.Batch) bool {
 					// What is never answered is not fenced either.
-					unanswered := takenOver && b.Spans[0].Epoch.Number == 1
+					unanswered := c.takenOver && b.Spans[0].Epoch.Number == 1
 					if killed {
 						return unanswered
 					}
 					killed = true
-					if takenOver {
+					if c.takenOver {
 						sink.store.mu.Lock()
 						defer sink.store.mu.Unlock()
 						sink.store.epochs[part(0)] = sdk.Epoch{Number: 2, Token: [16]byte{7}}
@@ -164,14 +172,20 @@ func TestStoreManagedSourceStartsAgain(t *testing.T) {
 					src.reader().ev.Fail(errors.New("killed"))
 					return unanswered
 				}
+				sink.onAcquired = func() error {
+					if c.answerLost && sink.store.epochs[part(0)].Number == 2 {
+						return errors.New("the sink was killed")
+					}
+					return nil
+				}
 				_, err := run(t, cfg)
 				n := sink.store.epochs[part(0)].Number
 				switch {
-				case n != 2:
-					t.Errorf("epoch %d", n)
-				case !takenOver && err != nil:
+				case n != c.epoch:
+					t.Errorf("epoch %d, want %d", n, c.epoch)
+				case !c.takenOver && err != nil:
 					t.Error(err)
-				case takenOver && (err == nil || !strings.Contains(err.Error(), "taken over") || !strings.Contains(err.Error(), "This host (me)")):
+				case c.takenOver && (err == nil || !strings.Contains(err.Error(), "taken over") || !strings.Contains(err.Error(), "This host (me)")):
 					t.Errorf("error %v", err)
 				}
 			})

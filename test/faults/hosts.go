@@ -56,7 +56,7 @@ func (h *hosts) choose(place int) {
 // start runs a new process in the chosen place, which is the one that now
 // returns from then on.
 func (h *hosts) start(flags ...string) error {
-	cmd := exec.Command(filepath.Join(h.bin, "twg"), append([]string{"run", h.file}, flags...)...)
+	cmd := exec.Command(filepath.Join(h.bin, "twg"), append([]string{"run", "--connect-timeout", "5m", h.file}, flags...)...)
 	cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+h.socket, "TWG_PLUGIN_DIR="+h.bin,
 		"GORACE=log_path="+filepath.Join(filepath.Dir(h.log.Name()), raceLog))
 	cmd.Stdout, cmd.Stderr = h.log, h.log

@@ -13,7 +13,8 @@ const (
 )
 
 // writePipeline writes the file that the host runs. Everything is small and
-// quick: the budget holds few batches.
+// quick: the budget holds few batches. Nobody gives up while the broker is away,
+// which may be long on a slow machine.
 func writePipeline(dir, broker, files string, opt options) (string, error) {
 	const text = `pipeline "faults" {
   granularity   = %q
@@ -25,6 +26,7 @@ func writePipeline(dir, broker, files string, opt options) (string, error) {
       brokers            = [%q]
       topics             = [%q]
       fetch_max_wait     = "100ms"
+      startup_timeout    = "5m"
 %s    }
   }
 

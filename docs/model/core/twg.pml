@@ -101,10 +101,16 @@ byte th[2], tsl[2]; bit dead[2];   /* of 4 and 5: host, slot, session is over (e
 #define OWNER_OF(i) ((i)<2 -> 0 : ((i)<4 -> 1 : th[((i)<4 -> 0 : (i)-4)]))
 
 /* ---------- hosts ---------- */
-mtype = { IDLE, ACQ, ACQSYNC, READ, RESOLVE, START, RUN, REVOKE, GAP, PROVE };
+mtype = { IDLE, LOOK, ACQ, ACQSYNC, READ, RESOLVE, START, RUN, REVOKE, GAP, PROVE };
 mtype st[2] = IDLE;
 byte ep[2], seen[2];               /* epoch held; committed position as Assigned told it */
 byte pos[2], done[2];              /* source position; gate: known durable */
+#ifdef NAMED
+bit  over[2];                      /* ghost: another had acquired when the host turned to its stream again */
+#endif
+#ifdef GAPACQ
+byte gap[2];                       /* where the log begins, as the gap said */
+#endif
 bit  chk[2];                       /* the store's connection was lost: coverage not compared since */
 byte rej[2];                       /* 1: rejected, audit not written; 2: audit durable, coverage not */
 
@@ -143,15 +149,16 @@ inline tfree(i) { tst[i]=FREE; tsp[i]=0; tep[i]=0; tvo[i]=0; if :: i>=4 -> th[i-
 #endif
 #ifdef MUT_NOEPOCH
 #define MUT_EP true
-#define CURRENT(i) true
+#define CURRENT_EP(e) true
 #else
 #ifdef RESTORE
 #define MUT_EP true                /* an old epoch may become current again */
 #else
 #define MUT_EP false
 #endif
-#define CURRENT(i) (tep[i]==epoch)
+#define CURRENT_EP(e) ((e)==epoch)
 #endif
+#define CURRENT(i) CURRENT_EP(tep[i])
 
 /* write i of h loses its run (d=0) or its session (d=1): its answer will be dropped, its effect may come */
 inline orphan(i, h, d) {
@@ -175,9 +182,22 @@ inline killed(h) {                 /* sink session over: older writes of h, too,
 inline idle(h) {
 	forget(h); st[h]=IDLE; ep[h]=0; seen[h]=0; chk[h]=0;
 #ifdef DECIDE
-	sawc[h]=0
+	sawc[h]=0;
 #endif
+#ifdef NAMED
+	over[h]=0;
+#endif
+#ifdef GAPACQ
+	gap[h]=0;
+#endif
+	skip
 }
+/* a host that has had the stream acquires it anew. Without a group it looks first whether another has it */
+#ifdef NAMED
+#define ANEW(h) over[h]=(ep[h]!=epoch); st[h]=LOOK
+#else
+#define ANEW(h) st[h]=ACQ
+#endif
 #ifdef DECIDE
 /* whether the start's void was recorded is not known: coverage is read and the start is decided again */
 inline unsure(h) { tfree(2*h); pos[h]=0; done[h]=0; st[h]=READ }
@@ -240,6 +260,17 @@ end:
 		done[h]=held|vd;           /* coverage read before the epoch is acquired */
 #endif
 		st[h]=ACQ }
+
+#ifdef NAMED
+	/* --- nothing is recorded under the old epoch: if that is fenced, another has the stream, and the host halts --- */
+	:: d_step { st[h]==LOOK ->
+#ifdef OLD_LOOK
+		assert(!over[h]); over[h]=0; st[h]=ACQ
+#else
+		if :: CURRENT_EP(ep[h]) -> assert(!over[h]); st[h]=ACQ :: else -> idle(h) fi
+#endif
+	   }
+#endif
 
 	/* --- Acquire --- */
 #ifdef PARQUET
@@ -307,8 +338,13 @@ end:
 #endif
 			seen[h]=0; st[h]=RUN;
 #ifdef DECIDE
-			if :: done[h]==0 && !sawc[h] -> st[h]=RESOLVE :: else -> BEGIN(h) fi
+			if :: done[h]==0 && !sawc[h] -> st[h]=RESOLVE :: else -> BEGIN(h) fi;
 #endif
+#ifdef GAPACQ
+			x=(gap[h]>pos[h] -> MINUS(SPAN(pos[h],gap[h]), done[h]) : 0); gap[h]=0;
+			if :: st[h]==RUN && x!=0 -> tst[2*h]=WANT; tvo[2*h]=1; tsp[2*h]=x; st[h]=GAP :: else fi;
+#endif
+			skip
 		fi; x=0 }
 
 	/* --- no position anywhere: the source is asked, and what the answer skips is durable before Start --- */
@@ -356,15 +392,20 @@ end:
 #ifndef SOFT
 		assert(owner!=h || MINUS((tsp[2*h]|tsp[2*h+1]) & UPTO(lo) & DELIV, held)==0);
 #endif
+#elif defined(GAPACQ)              /* a new epoch first; the void follows under it */
+	:: d_step { st[h]==RUN && pos[h]<lo && tst[2*h]==FREE && tst[2*h+1]==FREE && rej[h]==0 ->
+		forget(h); see(h); gap[h]=lo; ANEW(h) }
 #else
 	:: d_step { st[h]==RUN && pos[h]<lo && tst[2*h]==FREE && tst[2*h+1]==FREE && rej[h]==0 ->
 		x=MINUS(SPAN(pos[h],lo), done[h]);
 #endif
+#ifndef GAPACQ
 		forget(h);
 		if
 		:: x==0 -> see(h); st[h]=READ
 		:: else -> tst[2*h]=WANT; tvo[2*h]=1; tsp[2*h]=x; st[h]=GAP
 		fi; x=0 }
+#endif
 
 	/* --- send a slot to the sink, again or for the first time --- */
 #ifdef OLD_RECHECK
@@ -456,7 +497,7 @@ end:
 		chk[h]=0; newsession(h);
 		if
 #ifdef NAMED
-		:: MINUS(done[h], held|vd)!=0 -> forget(h); st[h]=ACQ  /* not a fence: its commits are all accepted */
+		:: MINUS(done[h], held|vd)!=0 -> forget(h); ANEW(h)
 #else
 		:: MINUS(done[h], held|vd)!=0 -> forget(h); st[h]=PROVE
 #endif
@@ -570,6 +611,11 @@ proctype Env()
 	:: d_step { flt<F && st[h]==IDLE && st[1-h]!=IDLE -> flt++; st[h]=ACQ }
 	STARTED(0)
 	STARTED(1)
+	/* kill -9 of a source plugin: the host, which may have slept, starts it again and has the stream assigned anew */
+#define SOURCE(h) \
+	:: d_step { flt<F && ACTIVE(h) -> flt++; forget(h); ANEW(h) }
+	SOURCE(0)
+	SOURCE(1)
 #else
 	:: d_step { owner==NONE && st[0]==IDLE -> owner=0 }
 	:: d_step { owner==NONE && st[1]==IDLE && !(FIRST0 && flt==0) -> owner=1 }
