@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -43,17 +42,14 @@ func (b *budget) released(n int64) {
 // reset forgets the credit of a source that is gone.
 func (b *budget) reset() { b.credit = 0 }
 
-// ahead bounds how far the source may be ahead of the sink: credit, because
-// the overhead of the frames that will use it is not known yet, and what the
-// sink has not taken, because more of it makes nothing faster. What the sink
-// holds without a receipt may fill the rest.
+// ahead bounds credit, because the overhead of the frames that will use it is
+// not known yet.
 func (b *budget) ahead() int64 { return max(b.limit/8, min(b.limit, 1<<20)) }
 
-// grantable is what may be granted now, where the sink has not taken unsent
-// bytes. Crumbs are saved up, so that a large budget costs few messages; a
-// source without credit gets any.
-func (b *budget) grantable(unsent int64) int64 {
-	n := min(b.limit-b.used, b.ahead()-unsent) - b.credit
+// grantable is what may be granted now. Crumbs are saved up, so that a large
+// budget costs few messages; a source without credit gets any.
+func (b *budget) grantable() int64 {
+	n := min(b.limit-b.used, b.ahead()) - b.credit
 	if n <= 0 || n < min(b.ahead()/4, 256<<10) && b.credit > 0 {
 		return 0
 	}
@@ -65,20 +61,10 @@ func (p *Pipeline) grant() {
 	if p.src == nil || !p.src.isOpen() || p.stopping != nil {
 		return
 	}
-	unsent, _ := p.unsent()
-	if n := p.budget.grantable(unsent); n > 0 {
+	if n := p.budget.grantable(); n > 0 {
 		p.budget.credit += n
 		p.src.grant(n)
 	}
-}
-
-// unsent is how many bytes the sink has not taken yet, and how long it has
-// been offered the first of them.
-func (p *Pipeline) unsent() (bytes int64, blocked time.Duration) {
-	if p.out.ses == nil {
-		return p.budget.frames, 0
-	}
-	return p.out.ses.backlog()
 }
 
 // credit answers WaitCredit for a source in the host's own process; one in

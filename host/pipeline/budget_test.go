@@ -9,7 +9,7 @@ func TestSmallFramesFillTheBudget(t *testing.T) {
 	const frame = 400
 	n := int64(0)
 	for {
-		b.credit += b.grantable(0)
+		b.credit += b.grantable()
 		if b.credit <= 0 {
 			break
 		}
@@ -35,12 +35,12 @@ func TestSmallFramesFillTheBudget(t *testing.T) {
 // One frame that is larger than the budget goes through, alone.
 func TestALargeFrameOverdraws(t *testing.T) {
 	b := budget{limit: 1000}
-	b.credit += b.grantable(0)
-	if !b.received(5000) || b.grantable(0) != 0 {
+	b.credit += b.grantable()
+	if !b.received(5000) || b.grantable() != 0 {
 		t.Fatalf("%+v", b)
 	}
 	b.released(5000)
-	b.credit += b.grantable(0)
+	b.credit += b.grantable()
 	if b.credit != 1000 {
 		t.Errorf("credit %d after it was released, want 1000", b.credit)
 	}

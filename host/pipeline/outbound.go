@@ -175,23 +175,11 @@ func (p *Pipeline) flushIfDue() {
 	if o.ses == nil || o.flushed == o.lastSeq || len(o.sent) == 0 {
 		return
 	}
-	if o.unflushed > p.cfg.MemoryBudget/2 || p.blocked() || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
+	if o.unflushed > p.cfg.MemoryBudget/2 || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
 		p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
 		o.flushed, o.unflushed = o.lastSeq, 0
 		o.ses.flush(o.lastSeq)
 	}
-}
-
-// blockedAfter is how long a sink may leave a full backlog where it is before
-// it is asked whether it waits for a Flush.
-const blockedAfter = time.Second
-
-// blocked reports that the sink takes nothing and the source may send nothing
-// for it: if the sink waits for a Flush, nobody else would ask for one before
-// MaxAckDelay.
-func (p *Pipeline) blocked() bool {
-	bytes, since := p.unsent()
-	return since >= blockedAfter && p.budget.credit <= 0 && bytes >= p.budget.ahead()
 }
 
 func (it *item) span(s sdk.Stream, run uint64) int {

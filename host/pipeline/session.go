@@ -17,49 +17,26 @@ type session struct {
 
 	mu      sync.Mutex
 	queue   []*sdk.Batch
-	unsent  int64     // bytes of what the sink has not taken yet
-	since   time.Time // when the Write that is under way began; zero: none is
 	flushTo uint64
 	wake    chan struct{} // for the writer
 	wakeFl  chan struct{} // for the flusher
 
-	took   func() // called whenever the sink has taken a batch
 	once   sync.Once
 	failed chan struct{}
 	err    error // set before failed is closed
 	stop   <-chan struct{}
 }
 
-func newSession(id uint64, stop <-chan struct{}, took func()) *session {
-	return &session{id: id, took: took, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
+func newSession(id uint64, stop <-chan struct{}) *session {
+	return &session{id: id, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
 		failed: make(chan struct{}), stop: stop}
 }
 
 func (s *session) push(b *sdk.Batch) {
 	s.mu.Lock()
 	s.queue = append(s.queue, b)
-	s.unsent += b.Bytes()
 	s.mu.Unlock()
 	signal(s.wake)
-}
-
-// backlog is how many bytes the sink has not taken yet, and for how long it
-// has not taken the one that it is offered.
-func (s *session) backlog() (bytes int64, blocked time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.since.IsZero() {
-		blocked = time.Since(s.since)
-	}
-	return s.unsent, blocked
-}
-
-// offering notes that a Write begins, or that the sink took n bytes.
-func (s *session) offering(since time.Time, n int64) {
-	s.mu.Lock()
-	s.since = since
-	s.unsent -= n
-	s.mu.Unlock()
 }
 
 func (s *session) flush(seq uint64) {
@@ -91,7 +68,7 @@ func (p *Pipeline) runSink(ctx context.Context) {
 	id := randomID()
 	for fails := 0; ctx.Err() == nil; {
 		id++
-		ses := newSession(id, p.stopSink, func() { signal(p.box.wake) })
+		ses := newSession(id, p.stopSink)
 		began := time.Now()
 		err := p.liveSession(ctx, ses)
 		if errors.Is(err, errStopped) || ctx.Err() != nil {
@@ -175,14 +152,10 @@ func (s *session) write(ctx context.Context, w sdk.Writer) {
 			return
 		}
 		faultpoint.Hit("write")
-		n := b.Bytes() // the batch is the loop's again once its receipt is in
-		s.offering(time.Now(), 0)
 		if err := w.Write(ctx, b); err != nil {
 			s.fail(err)
 			return
 		}
-		s.offering(time.Time{}, n)
-		s.took()
 	}
 }
 
