@@ -35,7 +35,6 @@ func (c *countedConn) Write(p []byte) (int, error) {
 }
 
 // corkedPair is a client's connection by corkedTLS, and what its server reads.
-
 func corkedPair(t *testing.T) (client net.Conn, under *countedConn, got *bytes.Buffer, ended func()) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
