@@ -53,7 +53,7 @@ func (d *decoder) gates(p *Pipeline) {
 	for i, s := range gates {
 		if i > 0 {
 			d.problem(s.def, "Second gating sink",
-				fmt.Sprintf("The source's position waits for one sink, and %q gates already. Write a second pipeline for this one, with a source block of its own (for Kafka: another group).", gates[0].Name))
+				fmt.Sprintf(`The source's position waits for one sink, and %q gates already. Give that one role = "primary-raw" and this one role = "secondary", or write a second pipeline for this one, with a source block of its own (for Kafka: another group).`, gates[0].Name))
 		}
 	}
 }

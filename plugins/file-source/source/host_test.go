@@ -27,7 +27,6 @@ type host struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	reader  sdk.Reader
-	life    context.Context
 	credit  int64
 	lastRun uint64
 	runs    map[uint64]*hostRun
@@ -77,7 +76,7 @@ func (h *host) open(dir, settings string) *host {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.reader, h.life = r, life
+	h.reader = r
 	h.t.Cleanup(func() { cancel(); r.Close(context.Background()) })
 	h.notify()
 	return h
