@@ -71,13 +71,12 @@ func (h *host) open(dir, settings string) *host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs, h.ends, h.ended, h.failed = map[uint64]*hostRun{}, map[sdk.Stream]int64{}, map[sdk.Stream]bool{}, nil
-	life, cancel := context.WithCancel(context.Background())
-	r, err := src.Open(life, h)
+	r, err := src.Open(context.Background(), h)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.reader = r
-	h.t.Cleanup(func() { cancel(); r.Close(context.Background()) })
+	h.t.Cleanup(func() { r.Close(context.Background()) })
 	h.notify()
 	return h
 }
