@@ -6,37 +6,59 @@ cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s (%s s so far)\n' "$1" "$SECONDS"; }
 
-root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-
-# A virtual environment can only be made where Python has pip to put into it.
-set_up_python() {
-  if python3 -c 'import ensurepip, venv' 2>/dev/null; then return; fi
-  step "Python 3 with venv, by apt-get"
-  root apt-get update -qq
-  root apt-get install -y -qq --no-install-recommends python3 python3-venv
+# What is missing of what the tests need besides Go: Python that can make a
+# virtual environment, which takes pip; a C compiler, without which there is no
+# race detector; for a real Kafka Java 17 and Maven; a real PostgreSQL.
+missing() {
+  python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3 python3-venv
+  echo '#include <stdlib.h>' | $(go env CC) -E - >/dev/null 2>&1 || echo gcc libc6-dev
+  java_is_new || newest_jre
+  command -v mvn >/dev/null || echo maven
+  command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql
 }
 
-# A real Kafka is a Java program that Maven fetches; a real PostgreSQL is the
-# distribution's.
-set_up_services() {
-  local missing=()
-  command -v java >/dev/null || missing+=(default-jre-headless)
-  command -v mvn >/dev/null || missing+=(maven)
-  command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
-  [ ${#missing[@]} = 0 ] && return
-  step "${missing[*]}, by apt-get"
-  root apt-get update -qq
-  root apt-get install -y -qq --no-install-recommends "${missing[@]}"
+java_is_new() {
+  local version
+  version=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
+  [ "${version:-0}" -ge 17 ]
+}
+
+# The distribution's default may be older than what Kafka needs.
+newest_jre() {
+  local name
+  for name in openjdk-21-jre-headless openjdk-17-jre-headless; do
+    if LC_ALL=C apt-cache policy "$name" 2>/dev/null | grep -q 'Candidate: [^(]'; then echo "$name"; return; fi
+  done
+  echo default-jre-headless
+}
+
+root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+apt_get() { root env DEBIAN_FRONTEND=noninteractive apt-get "$@"; }
+
+set_up() {
+  local packages
+  packages=$(missing | xargs)
+  [ -n "$packages" ] || return 0
+  if ! command -v apt-get >/dev/null || { [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; }; then
+    echo "make test needs what Debian calls $packages. Install it (here that takes root), and run make test again." >&2
+    exit 1
+  fi
+  step "$packages, by apt-get"
+  apt_get update -qq
+  packages=$(missing | xargs) # the names of what there is are known only now
+  apt_get install -y -qq --no-install-recommends $packages
+  packages=$(missing | xargs)
+  [ -z "$packages" ] || { echo "apt-get has installed what it has, and still missing is $packages" >&2; exit 1; }
 }
 
 command -v go >/dev/null || { echo "make test needs Go, https://go.dev/dl" >&2; exit 1; }
-set_up_python
-set_up_services
+set_up
 mkdir -p test/.cache
 export TWG_TEST_CACHE=$PWD/test/.cache
 
 step "Layout"
-unformatted=$(gofmt -l $(git ls-files '*.go'))
+unformatted=$(find . -name '*.go' -not -path './test/.cache/*' -exec gofmt -l {} +)
 [ -z "$unformatted" ] || { echo "not formatted; run make fmt: $unformatted" >&2; exit 1; }
 
 step "Build"
@@ -58,7 +80,7 @@ go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/
 
 # One package after the other: each has a broker or a database of its own.
 step "Tests against a real Kafka and a real PostgreSQL"
-go test -tags services -p 1 -timeout 15m $(git grep -l '^//go:build services$' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+go test -tags services -p 1 -timeout 15m $(grep -rl --include='*_test.go' --exclude-dir=.cache '^//go:build services$' . | xargs -n 1 dirname | sort -u)
 
 step "make run"
 make run | tee test/.cache/run.txt
