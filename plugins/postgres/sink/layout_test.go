@@ -11,8 +11,8 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// layoutOne is what the tables of layout 1 were, in a schema %[1]s.
-const layoutOne = `
+// layoutTwo is what the tables of layout 2 were, in a schema %[1]s.
+const layoutTwo = `
 create schema %[1]s;
 create table %[1]s.layout (version integer not null);
 create table %[1]s.targets (target text primary key, table_oid oid not null, file bigint not null);
@@ -20,19 +20,19 @@ create table %[1]s.streams (id uuid primary key default gen_random_uuid(), targe
 	partition integer not null, epoch bigint not null default 0 check (epoch >= 0), token uuid not null default '00000000-0000-0000-0000-000000000000', owner text not null default '',
 	unique (target, cluster, topic, incarnation, partition)) with (fillfactor = 50);
 create table %[1]s.coverage (stream uuid not null, lane text not null, reason text not null, from_position bigint not null check (from_position >= 0),
-	next_position bigint not null check (next_position > from_position and next_position <= 281474976710656), primary key (stream, lane, reason, from_position)) with (fillfactor = 50);
-create table %[1]s.cursors (stream uuid not null, position bigint not null, token bytea not null, primary key (stream, position));
+	next_position bigint not null check (next_position > from_position and next_position <= 281474976710656), crc integer not null, primary key (stream, lane, reason, from_position)) with (fillfactor = 50);
+create table %[1]s.cursors (stream uuid not null, position bigint not null, token bytea not null, crc integer not null, primary key (stream, position));
 create unlogged table %[1]s.backends (pid integer not null, started timestamptz not null, session uuid not null, stream uuid not null, primary key (stream, pid, started));
-insert into %[1]s.layout values (1);
+insert into %[1]s.layout values (2);
 `
 
-// asLayoutOne turns a store back into what an older program has left, with a
+// asLayoutTwo turns a store back into what an older program has left, with a
 // stream that holds [0,10), and returns the stream's epoch.
-func (r *rig) asLayoutOne() sdk.Epoch {
+func (r *rig) asLayoutTwo() sdk.Epoch {
 	s := r.sink()
 	e := r.acquire(s, "old", streamA)[0]
 	r.open(s).deliver(span(r.t, e, 0, 10))
-	r.exec(fmt.Sprintf(layoutOne, "old"))
+	r.exec(fmt.Sprintf(layoutTwo, "old"))
 	for table, columns := range map[string]string{"targets": "*", "streams": "id, target, cluster, topic, incarnation, partition, epoch, token, owner", "coverage": "*", "cursors": "*"} {
 		r.exec("insert into old." + table + " select " + columns + " from _twg." + table)
 	}
@@ -40,11 +40,11 @@ func (r *rig) asLayoutOne() sdk.Epoch {
 	return e
 }
 
-// The tables of layout 1 are brought up to date where they are, by whoever
+// The tables of layout 2 are brought up to date where they are, by whoever
 // comes first, and what they say stays.
-func TestUpgradeOfLayoutOne(t *testing.T) {
+func TestUpgradeOfLayoutTwo(t *testing.T) {
 	r := newRig(t, shared)
-	e := r.asLayoutOne()
+	e := r.asLayoutTwo()
 	var wg sync.WaitGroup
 	sinks := make([]*Sink, 4)
 	for k := range sinks {
@@ -67,11 +67,15 @@ func TestUpgradeOfLayoutOne(t *testing.T) {
 	if got := r.prune(s, false, sdk.Prune{Below: 5}); got != "floor 5 rows 5" {
 		t.Error(got)
 	}
-	if n := r.number("select sum(version) from _twg.layout"); n != 2 {
+	if n := r.number("select sum(version) from _twg.layout"); n != 3 {
 		t.Errorf("layout %d", n)
 	}
-	r.exec("update _twg.layout set version = 3")
-	if _, err := r.sink().Streams(t.Context()); sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "layout 3") {
+	r.exec("update _twg.layout set version = 1")
+	if _, err := r.sink().Streams(t.Context()); sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "layout 1") {
+		t.Errorf("a layout without checksums: %v", err)
+	}
+	r.exec("update _twg.layout set version = 4")
+	if _, err := r.sink().Streams(t.Context()); sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "layout 4") {
 		t.Errorf("a later layout: %v", err)
 	}
 }
@@ -80,7 +84,7 @@ func TestUpgradeOfLayoutOne(t *testing.T) {
 // changed for it.
 func TestUpgradeWithoutTheRight(t *testing.T) {
 	r := newRig(t, shared)
-	e := r.asLayoutOne()
+	e := r.asLayoutTwo()
 	role := fmt.Sprintf("plain%d", databases.Add(1))
 	r.exec("create role "+role+" login", "grant usage on schema _twg to "+role, "grant select, insert, update, delete on all tables in schema _twg to "+role,
 		"grant select, insert, update, delete on raw to "+role, "grant pg_signal_backend to "+role, "grant pg_read_all_stats to "+role)
@@ -89,7 +93,7 @@ func TestUpgradeWithoutTheRight(t *testing.T) {
 	plain.set = `,"create_table":false`
 	s := plain.sink()
 	_, err := s.Streams(t.Context())
-	if sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "layout 1") || !strings.Contains(err.Error(), "Layouts") {
+	if sdk.KindOf(err) != sdk.KindFatal || !strings.Contains(err.Error(), "layout 2") || !strings.Contains(err.Error(), "Layouts") {
 		t.Fatalf("%v, want an error that says what to do", err)
 	}
 	if _, err := r.sink().Streams(t.Context()); err != nil {
