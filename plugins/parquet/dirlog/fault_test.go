@@ -119,7 +119,7 @@ func TestEachStepFailsOnce(t *testing.T) {
 			for _, i := range l.Missing(streamA, coverage.Interval{From: 0, Next: 10}) {
 				mustCommit(t, l, streamA, e, i.From, i.Next)
 			}
-			if _, err := readDumb(m); err != nil {
+			if _, err := readDumb(m, false); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
 			m.PowerCut(func(string) bool { return false })
@@ -289,7 +289,7 @@ func TestTwoWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	d, err := readDumb(m)
+	d, err := readDumb(m, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package disk
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -71,7 +73,7 @@ func (m *Mem) open(prefix string, proc *process) *MemDir {
 
 // PowerCut forgets what was not synced: keep decides, for each change that is
 // not durable, whether it happened to reach the disk. Every open Dir is dead.
-// keep is called in no particular order.
+// keep is called in the order of the names.
 // Content that was never synced survives as garbage of keep's choice.
 func (m *Mem) PowerCut(keep func(what string) bool) {
 	m.mu.Lock()
@@ -81,18 +83,18 @@ func (m *Mem) PowerCut(keep func(what string) bool) {
 		h.broken = false
 	}
 	after := map[string]*inode{}
-	for name, ino := range m.durable {
-		if m.names[name] == ino || !keep("removal of "+name) {
+	for _, name := range slices.Sorted(maps.Keys(m.durable)) {
+		if ino := m.durable[name]; m.names[name] == ino || !keep("removal of "+name) {
 			after[name] = ino
 		}
 	}
-	for name, ino := range m.names {
-		if m.durable[name] != ino && keep("link "+name) {
+	for _, name := range slices.Sorted(maps.Keys(m.names)) {
+		if ino := m.names[name]; m.durable[name] != ino && keep("link "+name) {
 			after[name] = ino
 		}
 	}
-	for _, ino := range after {
-		ino.cut(keep)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		after[name].cut(keep)
 	}
 	m.names, m.durable = after, map[string]*inode{}
 	for name, ino := range after {
