@@ -2,7 +2,7 @@
 # tree and needs no server.
 
 GO       ?= go
-PLUGINS  := kafka-source parquet postgres
+PLUGINS  := file-source kafka-source parquet postgres socket-source
 
 # make faults (empty: the harness's own default) and make bench
 KILLS  ?=

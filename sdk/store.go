@@ -40,6 +40,9 @@ type Acquired struct {
 type StreamCoverage struct {
 	Stream Stream
 	Set    *coverage.Set
+	// SetAside are positions that the lane's sink refused for good, and that
+	// it does not hold. Raw has none.
+	SetAside []coverage.Interval
 }
 
 // CoverageRecord adds intervals to a stream's coverage.
@@ -48,6 +51,10 @@ type CoverageRecord struct {
 	Epoch  Epoch
 	Held   []coverage.Interval
 	Void   []coverage.Void
+	// SetAside and LiveFloor are for lanes other than raw. Held wins over
+	// SetAside, and the live floor only rises.
+	SetAside  []coverage.Interval
+	LiveFloor int64
 }
 
 // Replayer is a Sink that reads back what it holds.

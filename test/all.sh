@@ -99,4 +99,14 @@ step "make faults must find builds with a flaw"
 make faults MUTANT=all SEED="${SEED:-7}"
 make faults MUTANT=all SEED="${SEED:-7}" SINK=postgres
 
+step "Random schedules must find builds with a flaw"
+caught() { # tag, what the schedules then say
+  local said
+  said=$(go test -tags "mutant_$1" ./host/pipeline -run RandomRawFirst -schedules 100 2>&1 || true)
+  grep -q "$2" <<<"$said" || { echo "$said" | tail -5; echo "mutant $1 was not caught"; exit 1; }
+  echo "mutant $1 caught: $2"
+}
+caught no_live_floor 'above the live floor'
+caught cover_before_receipt 'INV8: lane'
+
 printf '\nAll of it passed, in %s s.\n' "$SECONDS"

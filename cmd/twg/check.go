@@ -22,12 +22,6 @@ type checkedFile struct {
 	missing int
 }
 
-type checkedPipeline struct {
-	*config.Pipeline
-	source *checkedPlugin
-	sinks  []*checkedPlugin
-}
-
 // checkedPlugin is a plugin that was asked about its settings.
 type checkedPlugin struct {
 	// name is the file's name without its prefix, which is what the block says.
@@ -44,6 +38,11 @@ var errInterrupted = errors.New("stopped by a signal")
 // checkFile reads a file and asks its plugins. The error is only about reading
 // and the plugin directory; what is wrong with the file is in its diagnostics.
 func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
+	return a.checkParts(ctx, name, everyPart)
+}
+
+// checkParts is checkFile for a command that needs only some of the plugins.
+func (a *app) checkParts(ctx context.Context, name string, asked parts) (*checkedFile, error) {
 	src, err := readPipelineFile(a, name)
 	if err != nil {
 		return nil, err
@@ -56,13 +55,14 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	}
 	onKill(l.kill)
 	defer l.close()
-	var asked []config.Asked
+	var together []config.Asked
 	for _, p := range c.Pipelines {
-		checked := f.pipeline(ctx, l, p)
+		checked := f.pipeline(ctx, l, p, asked)
 		f.pipelines = append(f.pipelines, checked)
-		asked = append(asked, config.Asked{Pipeline: p, Source: checked.source.capabilities(), Gate: checked.gate().capabilities()})
+		together = append(together, config.Asked{Pipeline: p, Source: checked.source.capabilities(), Gate: checked.gateCapabilities()})
 	}
-	f.diags = append(f.diags, config.CheckTogether(asked)...)
+	f.diags = append(f.diags, config.CheckTogether(together)...)
+	f.diags = append(f.diags, config.CheckRaws(together)...)
 	if ctx.Err() != nil { // the plugins did not fail, they were not waited for
 		return nil, errInterrupted
 	}
@@ -70,31 +70,30 @@ func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) 
 	return f, nil
 }
 
-func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeline) *checkedPipeline {
+func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeline, asked parts) *checkedPipeline {
 	out := &checkedPipeline{Pipeline: p}
-	var source *sdk.Capabilities
-	if s := p.Source; s != nil && s.Plugin != "" {
+	if s := p.Source; s != nil && s.Plugin != "" && asked(p, nil) {
 		out.source = f.plugin(ctx, l, sdk.KindSource, s.Plugin, s.Settings, s.Problem)
-		source = out.source.capabilities()
 	}
 	sinks := make([]*sdk.Capabilities, len(p.Sinks))
 	for i, s := range p.Sinks {
-		var k *checkedPlugin
-		if s.Plugin != "" {
-			k = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
+		k := checkedSink{Sink: s}
+		if s.Plugin != "" && asked(p, s) {
+			k.plugin = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
 		}
 		out.sinks = append(out.sinks, k)
-		sinks[i] = k.capabilities()
+		sinks[i] = k.plugin.capabilities()
 	}
-	f.diags = append(f.diags, config.CheckRoles(p, source, sinks)...)
+	f.diags = append(f.diags, config.CheckRoles(p, out.source.capabilities(), sinks)...)
 	return out
 }
 
-// gate is the sink that gates; nil: there is none, or it could not be asked.
-func (p *checkedPipeline) gate() *checkedPlugin {
-	for i, s := range p.Sinks {
+// gateCapabilities are those of the sink that gates; nil: there is none, or it
+// could not be asked.
+func (p *checkedPipeline) gateCapabilities() *sdk.Capabilities {
+	for _, s := range p.sinks {
 		if s.Gates() {
-			return p.sinks[i]
+			return s.plugin.capabilities()
 		}
 	}
 	return nil

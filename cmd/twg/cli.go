@@ -19,6 +19,9 @@ type cli struct {
 	Validate validateCmd `cmd:"" help:"Check pipeline files. No service is contacted and no record is read."`
 	Plan     planCmd     `cmd:"" help:"Explain what a pipeline file guarantees, before anything runs."`
 	Run      runCmd      `cmd:"" help:"Run the pipelines of a file."`
+	Status   statusCmd   `cmd:"" help:"Show where each sink of a pipeline stands, as its primary-raw sink knows it."`
+	Recover  recoverCmd  `cmd:"" help:"Rebuild what a secondary sink lacks from the primary-raw sink, now."`
+	Raw      rawCmd      `cmd:"" help:"Look after the primary-raw sink."`
 	Fmt      fmtCmd      `cmd:"" help:"Bring pipeline files into the standard layout."`
 	Plugins  pluginsCmd  `cmd:"" help:"List or pin plugin programs."`
 	Dev      devCmd      `cmd:"" help:"Services for trying twg out."`
@@ -31,10 +34,11 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	newLauncher    launcherFunc
+	newRecoverer   recovererFunc
 }
 
 // Main runs the command line and returns the exit code.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, plugins launcherFunc) int {
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, plugins launcherFunc, recovery recovererFunc) int {
 	var c cli
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("twg"),
@@ -56,7 +60,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, plugins laun
 	ctx, sig := watchSignals(context.Background())
 	defer sig.stop()
 	cmd.BindTo(ctx, (*context.Context)(nil))
-	return exitCode(cmd.Run(&app{&c, stdin, stdout, stderr, plugins}), stderr)
+	return exitCode(cmd.Run(&app{&c, stdin, stdout, stderr, plugins, recovery}), stderr)
 }
 
 // longFlags lets a long flag be written with one dash, as Go programs do.

@@ -15,7 +15,7 @@ import (
 func buildPlugins(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"kafka-source", "parquet", "postgres"} {
+	for _, name := range []string{"kafka-source", "file-source", "socket-source", "parquet", "postgres"} {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "twg-plugin-"+name), "../../plugins/"+name)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", name, err, out)
@@ -27,7 +27,7 @@ func buildPlugins(t *testing.T) string {
 // twg runs the command line and returns what it wrote.
 func twg(args ...string) (code int, stdout, stderr string) {
 	var out, err strings.Builder
-	code = Main(args, strings.NewReader(""), &out, &err, newLauncher)
+	code = Main(args, strings.NewReader(""), &out, &err, newLauncher, newRecoverer)
 	return code, out.String(), err.String()
 }
 
@@ -54,6 +54,7 @@ func TestExamples(t *testing.T) {
 	}
 	t.Run("pages", func(t *testing.T) { pageExamples(t, plugins) })
 	t.Run("quickstart runs", func(t *testing.T) { quickstart(t, plugins) })
+	t.Run("a secondary is rebuilt", func(t *testing.T) { rebuilt(t, plugins) })
 	t.Run("unreachable broker", func(t *testing.T) { unreachable(t, plugins) })
 }
 

@@ -25,6 +25,8 @@ func (fakeLauncher) plugin(name string) (sdk.Plugin, error) {
 		return &numbers{}, nil
 	case "memory":
 		return &memory{}, nil
+	case "vault":
+		return &vault{}, nil
 	case "broken":
 		return nil, fmt.Errorf("plugins/twg-plugin-broken is no plugin")
 	}
@@ -74,7 +76,7 @@ func (fakeLauncher) kill()  {}
 type numbersSettings struct {
 	Count  int    `twg:"count,required" doc:"how many records there are"`
 	Token  string `twg:"token,sensitive" doc:"how to log in"`
-	Mode   string `twg:"mode" default:"replayable" validate:"oneof=replayable|once|store" doc:"what the source can do"`
+	Mode   string `twg:"mode" default:"replayable" validate:"oneof=replayable|once|store|resumable|arrival" doc:"what the source can do"`
 	Broken string `twg:"broken" doc:"if set, opening fails with this text and the token"`
 	Absent string `twg:"absent" doc:"a topic that is to be read and is not there"`
 	Struck string `twg:"struck" doc:"a file; the process that finds and removes it is killed"`
@@ -100,6 +102,10 @@ func (n *numbers) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) 
 		caps.Origin = sdk.OriginNonReplayable
 	case "store":
 		caps.Position = sdk.PositionStore
+	case "resumable":
+		caps.Position, caps.Origin = sdk.PositionStore, sdk.OriginResumable
+	case "arrival":
+		caps.Position, caps.Origin = sdk.PositionStore, sdk.OriginNonReplayable
 	}
 	return caps, diags
 }

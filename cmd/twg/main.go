@@ -8,5 +8,5 @@ import (
 
 func main() {
 	limitResources()
-	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newLauncher))
+	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newLauncher, newRecoverer))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -27,7 +26,7 @@ func (c *planCmd) Run(ctx context.Context, a *app) error {
 	if c.JSON {
 		return writeJSON(a, plan)
 	}
-	return errors.Join(plan.write(a.stdout))
+	return plan.write(a.stdout)
 }
 
 // plan is what a file guarantees, for people and programs.
@@ -47,11 +46,16 @@ type pipelinePlan struct {
 	OnGap       string            `json:"on_gap"`
 	OnDiverge   string            `json:"on_divergence"`
 	MaxAckDelay string            `json:"max_ack_delay"`
-	Source      pluginPlan        `json:"source"`
-	Sink        pluginPlan        `json:"sink"`
-	Memory      memoryPlan        `json:"memory"`
-	Costs       []cost            `json:"costs"`
-	OptOuts     []string          `json:"opt_outs"`
+	// Source is nil for a host that never touches it.
+	Source *pluginPlan `json:"source,omitempty"`
+	// Sink is the one that gates.
+	Sink        pluginPlan    `json:"sink"`
+	Secondaries []pluginPlan  `json:"secondaries,omitempty"`
+	Recovery    *recoveryPlan `json:"recovery,omitempty"`
+	Memory      memoryPlan    `json:"memory"`
+	Guarantee   []string      `json:"guarantee"`
+	Costs       []cost        `json:"costs"`
+	OptOuts     []string      `json:"opt_outs"`
 }
 
 type pluginPlan struct {
@@ -67,24 +71,19 @@ type pluginPlan struct {
 	Role         string   `json:"role,omitempty"`
 	Targets      []string `json:"targets,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
+	// BufferBytes and Attempts are a secondary's.
+	BufferBytes int64 `json:"buffer_bytes,omitempty"`
+	Attempts    int   `json:"attempts,omitempty"`
 }
 
-// memoryPlan bounds what the host holds of one pipeline (INV5). Plugins have
-// memory of their own, by their own settings.
-type memoryPlan struct {
-	BudgetBytes   int64 `json:"budget_bytes"`
-	FrameBytes    int64 `json:"frame_bytes"`
-	ConstantBytes int64 `json:"constant_bytes"`
-	CeilingBytes  int64 `json:"ceiling_bytes"`
+// recoveryPlan is how secondaries are rebuilt.
+type recoveryPlan struct {
+	WindowRows     int64  `json:"window_rows"`
+	WindowDuration string `json:"window_duration"`
+	LeaseTTL       string `json:"lease_ttl"`
+	BudgetBytes    int64  `json:"budget_bytes"`
+	Interval       string `json:"interval"`
 }
-
-// hostConstant is what a host takes without any record: code, buffers of the
-// connections to its plugins, and the collector's headroom for both.
-const hostConstant = 64 << 20
-
-// frameOverhead is what a frame may have besides its records' bytes when it
-// carries one record of the largest size: header, offsets, padding.
-const frameOverhead = 64 << 10
 
 func makePlan(f *checkedFile) (plan, error) {
 	out := plan{File: f.config.Filename, CeilingBytes: memoryCeiling(f)}
@@ -93,8 +92,10 @@ func makePlan(f *checkedFile) (plan, error) {
 		if err != nil {
 			return plan{}, err
 		}
-		for i, t := range pp.Sink.Targets {
-			pp.Sink.Targets[i] = f.config.Secrets.Hide(t)
+		for _, s := range append(pp.Secondaries, pp.Sink) {
+			for i, t := range s.Targets {
+				s.Targets[i] = f.config.Secrets.Hide(t)
+			}
 		}
 		out.Pipelines = append(out.Pipelines, pp)
 	}
@@ -102,29 +103,53 @@ func makePlan(f *checkedFile) (plan, error) {
 }
 
 func makePipelinePlan(p *checkedPipeline) (pipelinePlan, error) {
-	source, errSource := planPlugin(p.source)
-	gate, errSink := planPlugin(p.sinks[0])
-	if err := errors.Join(errSource, errSink); err != nil {
-		return pipelinePlan{}, err
-	}
-	sink := p.Sinks[0]
 	out := pipelinePlan{
-		Name: p.Name, Role: string(p.Role), Gate: sink.Name, Granularity: p.Granularity.String(),
+		Name: p.Name, Role: string(p.Role), Gate: p.gate().Name, Granularity: p.Granularity.String(),
 		OnGap: string(p.OnGap), OnDiverge: string(p.OnDivergence), MaxAckDelay: p.MaxAckDelay.String(),
-		Source: source, Sink: gate, Memory: planMemory(p),
-		Costs: costs(p), OptOuts: optOuts(p),
+		Memory: planMemory(p), Guarantee: guarantee(p), Costs: costs(p), OptOuts: optOuts(p),
 	}
-	out.Source.Position, out.Source.Origin = string(p.source.caps.Position), string(p.source.caps.Origin)
-	out.Sink.Name, out.Sink.Role = sink.Name, sinkRole(string(sink.Role))
-	out.Sink.Targets = append([]string(nil), p.sinks[0].caps.Targets...)
-	out.Sink.Capabilities = capabilityNames(p.sinks[0].caps)
 	for topic, g := range p.Topics {
 		if out.Topics == nil {
 			out.Topics = map[string]string{}
 		}
 		out.Topics[topic] = g.String()
 	}
-	return out, nil
+	return out, out.addParts(p)
+}
+
+// addParts adds what would run, and what it can do.
+func (out *pipelinePlan) addParts(p *checkedPipeline) (err error) {
+	if p.source != nil {
+		source, err := planPlugin(p.source)
+		if err != nil {
+			return err
+		}
+		source.Position, source.Origin = string(p.source.caps.Position), string(p.source.caps.Origin)
+		out.Source = &source
+	}
+	if out.Sink, err = planSink(p.gate()); err != nil {
+		return err
+	}
+	for _, s := range p.secondaries() {
+		x, err := planSink(s)
+		if err != nil {
+			return err
+		}
+		x.BufferBytes, x.Attempts = s.Buffer, s.Attempts
+		out.Secondaries = append(out.Secondaries, x)
+	}
+	if r := p.Recovery; len(out.Secondaries) > 0 {
+		out.Recovery = &recoveryPlan{r.WindowRows, r.WindowDuration.String(), r.LeaseTTL.String(), r.Budget, r.Interval.String()}
+	}
+	return nil
+}
+
+func planSink(s checkedSink) (pluginPlan, error) {
+	out, err := planPlugin(s.plugin)
+	out.Name, out.Role = s.Name, sinkRole(string(s.Role))
+	out.Targets = append([]string(nil), s.plugin.caps.Targets...)
+	out.Capabilities = capabilityNames(s.plugin.caps)
+	return out, err
 }
 
 func sinkRole(role string) string {
@@ -140,25 +165,6 @@ func planPlugin(p *checkedPlugin) (pluginPlan, error) {
 		Plugin: p.description.Name, Version: p.description.Version,
 		File: p.process.File, SHA256: sum,
 	}, err
-}
-
-// memoryCeiling is what a host that runs the whole file holds at most.
-func memoryCeiling(f *checkedFile) int64 {
-	ceiling := int64(hostConstant)
-	for _, p := range f.pipelines {
-		ceiling += planMemory(p).CeilingBytes - hostConstant
-	}
-	return ceiling
-}
-
-func planMemory(p *checkedPipeline) memoryPlan {
-	m := memoryPlan{
-		BudgetBytes:   p.MemoryBudget,
-		FrameBytes:    max(int64(sdk.DefaultLimits.FrameBytes), p.MaxRecordBytes) + frameOverhead,
-		ConstantBytes: hostConstant,
-	}
-	m.CeilingBytes = m.BudgetBytes + m.FrameBytes + m.ConstantBytes
-	return m
 }
 
 func capabilityNames(c sdk.Capabilities) []string {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -27,10 +26,18 @@ func (p plan) write(w io.Writer) error {
 func (p pipelinePlan) write(b *strings.Builder, file string) {
 	fmt.Fprintf(b, "Pipeline %q (%s)\n", p.Name, file)
 	heading(b, "Parts")
-	p.Source.writeSource(b)
-	p.Sink.writeSink(b)
+	if p.Source != nil {
+		p.Source.writeSource(b)
+	} else {
+		b.WriteString("  source  not touched by this host\n")
+	}
+	for _, s := range append([]pluginPlan{p.Sink}, p.Secondaries...) {
+		s.writeSink(b)
+	}
 	heading(b, "Guarantee")
-	p.writeGuarantee(b)
+	for _, g := range p.Guarantee {
+		paragraph(b, "  ", g)
+	}
 	heading(b, "What it costs when")
 	for _, c := range p.Costs {
 		paragraph(b, "  ", c.When+": "+c.Cost)
@@ -43,9 +50,7 @@ func (p pipelinePlan) write(b *strings.Builder, file string) {
 		paragraph(b, "  ", o)
 	}
 	heading(b, "Memory of the host")
-	m := p.Memory
-	paragraph(b, "  ", fmt.Sprintf("at most %s: %s of records in flight, one frame of at most %s, and a constant of %s. Plugins have memory of their own.",
-		bytesText(m.CeilingBytes), bytesText(m.BudgetBytes), bytesText(m.FrameBytes), bytesText(m.ConstantBytes)))
+	paragraph(b, "  ", p.Memory.text())
 }
 
 func heading(b *strings.Builder, text string) { fmt.Fprintf(b, "\n%s\n", text) }
@@ -57,9 +62,17 @@ func (p pluginPlan) writeSource(b *strings.Builder) {
 
 func (p pluginPlan) writeSink(b *strings.Builder) {
 	fmt.Fprintf(b, "  sink    %s, named %q, %s\n", p.program(), p.Name, p.Role)
-	fmt.Fprintf(b, "          %s\n", strings.Join(p.Capabilities, ", "))
+	if !slices.Contains(p.Capabilities, "durable") {
+		b.WriteString("          not durable\n")
+	}
+	if len(p.Capabilities) > 0 {
+		fmt.Fprintf(b, "          %s\n", strings.Join(p.Capabilities, ", "))
+	}
 	for _, t := range p.Targets {
 		fmt.Fprintf(b, "          writes to %s\n", t)
+	}
+	if p.BufferBytes > 0 {
+		fmt.Fprintf(b, "          buffer of %s; what it refuses for now is sent %s, then left to recovery\n", bytesText(p.BufferBytes), times(p.Attempts))
 	}
 }
 
@@ -78,28 +91,11 @@ func keeper(position string) string {
 	return "the source's own server"
 }
 
-func (p pipelinePlan) writeGuarantee(b *strings.Builder) {
-	paragraph(b, "  ", fmt.Sprintf("A source position is committed only after the sink %q has confirmed that everything below it is on stable storage. It may lag; it never leads.", p.Gate))
-	paragraph(b, "  ", granularityText(p.Granularity))
-	for _, topic := range slices.Sorted(maps.Keys(p.Topics)) {
-		paragraph(b, "  ", fmt.Sprintf("Topic %q has granularity %s.", topic, p.Topics[topic]))
+func times(n int) string {
+	if n == 1 {
+		return "once"
 	}
-	if slices.Contains(p.Sink.Capabilities, "holds_until_close") {
-		paragraph(b, "  ", fmt.Sprintf("The sink confirms when a file is complete; the host asks for it after %s at the latest.", p.MaxAckDelay))
-	}
-	if slices.Contains(p.Sink.Capabilities, "append_only") {
-		paragraph(b, "  ", "The target is append-only: a record that is delivered again is there twice.")
-	}
-	if p.Role == "ingest" {
-		paragraph(b, "  ", `role = "ingest": a host that does recovery is needed elsewhere once there are secondary sinks.`)
-	}
-}
-
-func granularityText(g string) string {
-	if g == "record" {
-		return "Granularity record: the position moves with every durable record."
-	}
-	return "Granularity batch: the position moves once a whole batch is durable."
+	return fmt.Sprintf("%d times", n)
 }
 
 // paragraph writes text in lines of at most 96 characters.

@@ -61,7 +61,7 @@ func (p *progress) run(ctx context.Context) {
 func (p *progress) show() {
 	lines := make([]string, len(p.runs))
 	for i, r := range p.runs {
-		line := progressLine(r.Name, r.pipe.Status(), &p.last[i], time.Now())
+		line := progressLine(r.Name, r.pipe.Status(), &p.last[i], time.Now(), r.source != nil)
 		lines[i] = p.secrets.Hide(line) // a topic's name may be one
 	}
 	switch {
@@ -77,14 +77,21 @@ func (p *progress) show() {
 	fmt.Fprintln(p.screen, strings.Join(lines, "\n"))
 }
 
-// progressLine tells records, rates since the last look, lag and position.
-func progressLine(name string, s pipeline.Status, last *mark, now time.Time) string {
-	seconds := max(now.Sub(last.at).Seconds(), 1e-3)
-	line := fmt.Sprintf("%s: %s records, %s records/s, %.2f MB/s, lag %s, %s",
-		name, grouped(s.Records), grouped(int64(float64(s.Records-last.records)/seconds)),
-		float64(s.Bytes-last.bytes)/seconds/1e6, lagText(s.Streams), committedText(s.Streams))
+// progressLine tells records, rates since the last look, lag and position, and
+// how each secondary does. A host without a source has only the latter.
+func progressLine(name string, s pipeline.Status, last *mark, now time.Time, source bool) string {
+	var parts []string
+	if source {
+		seconds := max(now.Sub(last.at).Seconds(), 1e-3)
+		parts = append(parts, fmt.Sprintf("%s records, %s records/s, %.2f MB/s, lag %s, %s",
+			grouped(s.Records), grouped(int64(float64(s.Records-last.records)/seconds)),
+			float64(s.Bytes-last.bytes)/seconds/1e6, lagText(s.Streams), committedText(s.Streams)))
+	}
+	for _, lane := range s.Secondaries {
+		parts = append(parts, laneLine(lane))
+	}
 	*last = mark{now, s.Records, s.Bytes}
-	return line
+	return name + ": " + strings.Join(parts, "; ")
 }
 
 func lagText(streams []pipeline.StreamStatus) string {

@@ -18,13 +18,14 @@ var updateScripts = flag.Bool("update", false, "write what scripts compare with 
 
 func TestMain(m *testing.M) {
 	run := func(plugins launcherFunc) func() {
-		return func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, plugins)) }
+		return func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, plugins, newFakeRecoverer)) }
 	}
 	testscript.Main(m, map[string]func(){
 		"twg":                run(newFakeLauncher), // plugins in its own process
 		"twg-real":           run(newLauncher),     // the product, beside its plugins
 		"twg-plugin-numbers": func() { serve.Main(&numbers{}) },
 		"twg-plugin-memory":  func() { serve.Main(&memory{}) },
+		"twg-plugin-vault":   func() { serve.Main(&vault{}) },
 	})
 }
 

@@ -24,7 +24,11 @@ type pipelineSummary struct {
 	Bytes   int64    `json:"bytes"`
 	Alarms  int      `json:"alarms"`
 	Targets []string `json:"targets"`
-	Error   string   `json:"error,omitempty"`
+	// Secondaries are the sinks that do not gate.
+	Secondaries []laneSummary `json:"secondaries,omitempty"`
+	Error       string        `json:"error,omitempty"`
+	lines       []string      // of the secondaries, for people
+	recoverOnly bool
 }
 
 func (r *run) summary() summary {
@@ -35,7 +39,11 @@ func (r *run) summary() summary {
 		s.Bytes += status.Bytes
 		s.FirstRecordAt = earlier(s.FirstRecordAt, status.FirstRecord)
 		s.AllDurableAt = later(s.AllDurableAt, status.LastDurable)
-		one := pipelineSummary{Name: p.Name, Records: status.Records, Bytes: status.Bytes, Alarms: status.Alarms, Targets: r.targets(p)}
+		one := pipelineSummary{Name: p.Name, Records: status.Records, Bytes: status.Bytes, Alarms: status.Alarms, Targets: r.targets(p.gate()), recoverOnly: p.source == nil}
+		for _, lane := range status.Secondaries {
+			one.Secondaries = append(one.Secondaries, newLaneSummary(lane, r.targetsOf(p, lane.Name)))
+			one.lines = append(one.lines, laneLine(lane))
+		}
 		if p.err != nil {
 			one.Error = r.secrets.Hide(p.err.Error())
 		}
@@ -47,12 +55,21 @@ func (r *run) summary() summary {
 	return s
 }
 
-func (r *run) targets(p *pipelineRun) []string {
+func (r *run) targets(s checkedSink) []string {
 	out := []string{}
-	for _, t := range p.sinks[0].caps.Targets {
+	for _, t := range s.plugin.caps.Targets {
 		out = append(out, r.secrets.Hide(t))
 	}
 	return out
+}
+
+func (r *run) targetsOf(p *pipelineRun, name string) []string {
+	for _, s := range p.secondaries() {
+		if s.Name == name {
+			return r.targets(s)
+		}
+	}
+	return []string{}
 }
 
 func earlier(a *time.Time, b time.Time) *time.Time {
@@ -80,7 +97,12 @@ func (r *run) writeSummary() error {
 		if len(s.Pipelines) > 1 {
 			head = p.Name + ": "
 		}
-		r.writeDelivered(head, p)
+		if !p.recoverOnly {
+			r.writeDelivered(head, p)
+		}
+		for _, line := range p.lines {
+			fmt.Fprintf(r.app.stdout, "%ssecondary sink %s\n", head, line)
+		}
 	}
 	return nil
 }

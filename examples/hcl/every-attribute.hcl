@@ -1,4 +1,4 @@
-# Every attribute of the host, each with its default, and what the two plugins
+# Every attribute of the host, most with their default, and what three plugins
 # offer besides. docs/config.md explains them.
 
 plugin_dir = "./bin"
@@ -45,5 +45,41 @@ pipeline "orders" {
       max_file_rows  = 500000
       max_file_age   = "30s"
     }
+  }
+}
+
+# What only a pipeline with several sinks has.
+pipeline "clicks" {
+  source "kafka-source" {
+    config {
+      brokers = local.brokers
+      topics  = ["clicks"]
+      group   = "twg-clicks"
+    }
+  }
+
+  sink "parquet" "raw" {
+    role    = "primary-raw"
+    durable = true
+    config { dir = "${local.lake}/clicks" }
+  }
+
+  sink "postgres" "search" {
+    role     = "secondary"
+    durable  = true
+    buffer   = "32MiB"
+    attempts = 5
+    config {
+      dsn   = env("TWG_PG_DSN", "postgres://twg@127.0.0.1:5432/twg?sslmode=disable")
+      table = "clicks"
+    }
+  }
+
+  recovery {
+    window_rows     = 100000
+    window_duration = "5m"
+    lease_ttl       = "30s"
+    budget          = "16MiB"
+    interval        = "5s"
   }
 }

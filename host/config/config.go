@@ -70,12 +70,30 @@ type Pipeline struct {
 	OnDivergence    OnDivergence
 	// AcceptLoss names source plugins whose records may be lost for good.
 	AcceptLoss []string
-	// Source is nil only if the file has errors.
+	// Recovery is how secondary sinks are rebuilt.
+	Recovery Recovery
+	// Source is nil only if the file has errors, or with RoleRecovery.
 	Source *Source
 	Sinks  []*Sink
 
 	place
 	topicPlaces map[string]place // of the blocks in Topics
+}
+
+// Recovery is a pipeline's recovery block, or its defaults.
+type Recovery struct {
+	// WindowRows bounds the positions of a window, WindowDuration the time for
+	// which one is worked on without a break.
+	WindowRows     int64
+	WindowDuration time.Duration
+	// LeaseTTL is how long a window stays claimed by a host that has died.
+	LeaseTTL time.Duration
+	// Budget bounds, in frame bytes, what is read from raw and not answered.
+	Budget int64
+	// Interval is how often holes are looked for.
+	Interval time.Duration
+
+	place
 }
 
 // Source is a pipeline's source block.
@@ -104,7 +122,11 @@ type Sink struct {
 	Name   string
 	Role   SinkRole
 	// Durable is what the file says; nil: nothing.
-	Durable  *bool
+	Durable *bool
+	// Buffer and Attempts are a secondary's: the bytes of frames that may wait
+	// for it, and how often a batch that it refuses is sent.
+	Buffer   int64
+	Attempts int
 	Settings *Settings
 
 	place
@@ -121,6 +143,17 @@ func (p *Pipeline) Gate() *Sink {
 		}
 	}
 	return nil
+}
+
+// Secondaries returns the sinks that do not gate.
+func (p *Pipeline) Secondaries() []*Sink {
+	var out []*Sink
+	for _, s := range p.Sinks {
+		if !s.Gates() {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // place is where a block and its attributes stand.

@@ -50,6 +50,7 @@ func TestDocumented(t *testing.T) {
 	documented(t, "## Top of the file", fileAttributes)
 	documented(t, "## pipeline \"name\"", pipelineAttributes)
 	documented(t, "### topic \"name\"", topicAttributes)
+	documented(t, "### recovery", recoveryAttributes)
 	documented(t, "### source \"plugin\"", sourceAttributes)
 	documented(t, "### sink \"plugin\" \"name\"", sinkAttributes)
 	values := docSection(t, "## Values")

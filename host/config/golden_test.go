@@ -34,16 +34,24 @@ var fakePlugins = map[string]struct {
 	},
 	"named":    {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: []string{"orders", "hunter2-from-env"}}},
 	"pipe":     {caps: sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginNonReplayable}},
+	"resumed":  {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}},
 	"assigned": {caps: sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable}},
 	"lake": {
 		schema: []sdk.Attribute{{Name: "dir", Type: `"string"`, Required: true, Doc: "the directory"}},
 		caps:   sdk.Capabilities{Durable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
 	},
-	"bare": {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
-	"null": {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"bare":      {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
+	"null":      {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"log":       {caps: sdk.Capabilities{Durable: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
+	"cache":     {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeRaw}}},
+	"warehouse": {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeTable}}},
+	"archive":   {caps: sdk.Capabilities{Durable: true, Replayable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}}},
 	"database": {
-		schema: []sdk.Attribute{{Name: "token", Type: `"string"`, Required: true, Sensitive: true, Doc: "how to log in"}},
-		caps:   sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
+		schema: []sdk.Attribute{
+			{Name: "token", Type: `"string"`, Required: true, Sensitive: true, Doc: "how to log in"},
+			{Name: "dir", Type: `"string"`, Doc: "where it lies"},
+		},
+		caps: sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
 	},
 }
 
@@ -62,12 +70,15 @@ func check(name, text string, env Env) (*Config, Diagnostics) {
 		}
 		diags = append(diags, CheckRoles(p, source, sinks)...)
 		a := Asked{Pipeline: p, Source: source}
-		if len(sinks) > 0 {
-			a.Gate = sinks[0]
+		for i, s := range p.Sinks {
+			if s == p.Gate() {
+				a.Gate = sinks[i]
+			}
 		}
 		asked = append(asked, a)
 	}
 	diags = append(diags, CheckTogether(asked)...)
+	diags = append(diags, CheckRaws(asked)...)
 	diags.Sort()
 	return c, diags
 }
@@ -79,7 +90,10 @@ func ask(name string, s *Settings, diags *Diagnostics) *sdk.Capabilities {
 	}
 	settings, found := CheckSettings(s, plugin.schema)
 	*diags = append(*diags, found...)
-	var got struct{ Brokers []string }
+	var got struct {
+		Brokers []string
+		Dir     string
+	}
 	if json.Unmarshal(settings.JSON(), &got) == nil && len(got.Brokers) > 1 && got.Brokers[1] == "" {
 		*diags = append(*diags, s.FromPlugin(sdk.Diagnostics{
 			{Severity: sdk.SeverityError, Path: []string{"brokers", "1"}, Summary: "Empty address", Detail: "Write host:port."},
@@ -90,7 +104,7 @@ func ask(name string, s *Settings, diags *Diagnostics) *sdk.Capabilities {
 	var target struct{ Dir, Group string }
 	if json.Unmarshal(settings.JSON(), &target) == nil {
 		if target.Dir != "" {
-			caps.Targets = []string{target.Dir}
+			caps.Targets = []string{"directory " + target.Dir}
 		}
 		if target.Group != "" {
 			caps.Shares = []string{"group " + target.Group}

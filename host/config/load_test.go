@@ -40,6 +40,9 @@ func TestDefaults(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
+	if want := (Recovery{WindowRows: 100_000, WindowDuration: 5 * time.Minute, LeaseTTL: 30 * time.Second, Budget: 16 << 20, Interval: 5 * time.Second}); !reflect.DeepEqual(p.Recovery, want) {
+		t.Errorf("recovery: got %+v, want %+v", p.Recovery, want)
+	}
 	if p.Gate() != p.Sinks[0] {
 		t.Error("the one sink does not gate")
 	}
@@ -65,6 +68,47 @@ pipeline "orders" {
 	got := []any{c.PluginDir, p.Role, p.Granularity, p.MemoryBudget, p.MaxRecordBytes, p.MaxAckDelay, p.ShutdownTimeout, p.OnGap, p.OnDivergence, p.AcceptLoss, p.Topics}
 	want := []any{"./bin", RoleIngest, sdk.GranularityRecord, int64(1 << 20), int64(100_000), 250 * time.Millisecond, 90 * time.Second, OnGapContinue, OnDivergenceNewIncarnation, []string{"queue"},
 		map[string]sdk.Granularity{"slow": sdk.GranularityBatch, "same": sdk.GranularityBatch}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+func TestSecondary(t *testing.T) {
+	p := mustLoad(t, `
+pipeline "orders" {
+  recovery {
+    window_rows     = 1000
+    window_duration = "1m"
+    lease_ttl       = "10s"
+    budget          = "4MiB"
+    interval        = "1s"
+  }
+  source "queue" {
+    config { brokers = ["a:1"] }
+  }
+  sink "lake" "a" {
+    role     = "secondary"
+    durable  = false
+    buffer   = "8MiB"
+    attempts = 3
+    config { dir = "a" }
+  }
+  sink "database" "db" {
+    role    = "primary-raw"
+    durable = true
+    config { token = env("SECRET") }
+  }
+  sink "lake" "b" {
+    role = "secondary"
+    config { dir = "b" }
+  }
+}`).Pipelines[0]
+	if g, s := p.Gate(), p.Secondaries(); g.Name != "db" || len(s) != 2 || s[0].Name != "a" || s[1].Name != "b" {
+		t.Fatalf("gate %s, secondaries %v", g.Name, s)
+	}
+	a, b, r := p.Sinks[0], p.Sinks[2], p.Recovery
+	got := []any{a.Buffer, a.Attempts, *a.Durable, b.Buffer, b.Attempts, b.Durable == nil, r.WindowRows, r.WindowDuration, r.LeaseTTL, r.Budget, r.Interval}
+	want := []any{int64(8 << 20), 3, false, int64(32 << 20), 5, true, int64(1000), time.Minute, 10 * time.Second, int64(4 << 20), time.Second}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -21,9 +21,14 @@ func (d *decoder) pipeline(b *hclsyntax.Block) *Pipeline {
 			d.addSink(p, inner)
 		case "topic":
 			d.addTopic(p, inner)
+		case "recovery":
+			d.addRecovery(p, inner)
 		default:
-			d.unknownBlock(inner, "in a pipeline block", []string{"source", "sink", "topic"})
+			d.unknownBlock(inner, "in a pipeline block", []string{"source", "sink", "topic", "recovery"})
 		}
+	}
+	if p.Recovery.doc == nil { // no block: its defaults
+		decodeAttributes(d, &hclsyntax.Body{}, "", recoveryAttributes, &p.Recovery, nil)
 	}
 	d.topology(p)
 	return p
@@ -63,6 +68,19 @@ func (d *decoder) addTopic(p *Pipeline, b *hclsyntax.Block) {
 		d.unknownBlock(inner, "in a topic block", nil)
 	}
 	p.Topics[name], p.topicPlaces[name] = g, place{doc: d.doc, def: b.DefRange()}
+}
+
+func (d *decoder) addRecovery(p *Pipeline, b *hclsyntax.Block) {
+	d.labels(b)
+	if p.Recovery.doc != nil {
+		d.problem(b.DefRange(), "Second recovery block", "Put what is said about recovery into one block.")
+		return
+	}
+	p.Recovery.place = place{doc: d.doc, def: b.DefRange()}
+	p.Recovery.attrs = decodeAttributes(d, b.Body, "in a recovery block", recoveryAttributes, &p.Recovery, nil)
+	for _, inner := range b.Body.Blocks {
+		d.unknownBlock(inner, "in a recovery block", nil)
+	}
 }
 
 // inConfig explains an attribute that was probably meant for the plugin.

@@ -10,23 +10,25 @@ import (
 
 // CheckRoles holds a pipeline's roles against what its plugins can do with
 // the settings that they were given (R1 to R4). nil capabilities are those of
-// a plugin that could not be asked; what depends on them is left out. sinks
-// has one entry for each of p.Sinks.
+// a plugin that was not asked or could not be; what depends on them is left
+// out. sinks has one entry for each of p.Sinks.
 func CheckRoles(p *Pipeline, source *sdk.Capabilities, sinks []*sdk.Capabilities) Diagnostics {
 	c := roleCheck{p: p}
 	for i, s := range p.Sinks {
-		if i < len(sinks) && sinks[i] != nil {
-			c.sink(s, sinks[i])
+		switch {
+		case i >= len(sinks) || sinks[i] == nil:
+		case s.Gates():
+			c.gate(s, sinks[i])
+			c.origins(source, s, sinks[i])
+		default:
+			c.secondary(s, sinks[i])
 		}
 	}
 	if p.Source != nil && source != nil {
-		c.origin(source)
 		c.divergence(source)
 		c.topics(source)
-		if gate := slices.IndexFunc(p.Sinks, (*Sink).Gates); gate >= 0 && gate < len(sinks) && sinks[gate] != nil {
-			c.regime(source, p.Sinks[gate], sinks[gate])
-		}
 	}
+	c.targets(sinks)
 	return c.diags
 }
 
@@ -39,47 +41,56 @@ func (c *roleCheck) problem(at place, attr, summary, detail string) {
 	c.diags = append(c.diags, at.doc.errorAt(at.at(attr), summary, detail))
 }
 
-func (c *roleCheck) sink(s *Sink, caps *sdk.Capabilities) {
-	asked := s.Durable != nil && *s.Durable
+// gate checks the sink on whose word positions are committed (R1).
+func (c *roleCheck) gate(s *Sink, caps *sdk.Capabilities) {
 	switch {
 	case !caps.Durable && s.Role == SinkPrimaryRaw:
 		c.problem(s.place, "role", "primary-raw needs the capability durable",
-			fmt.Sprintf("With these settings %q does not confirm that records are on stable storage. Choose another sink, or settings with which it is durable.", s.Plugin))
-	case !caps.Durable && s.Gates():
+			fmt.Sprintf("Sink %q: with these settings %q does not confirm that records are on stable storage. Choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
+	case !caps.Durable:
 		c.problem(s.place, "durable", "The gating sink lacks the capability durable",
-			fmt.Sprintf("Positions are committed on this sink's word, and with these settings %q does not confirm that records are on stable storage. Choose another sink, or settings with which it is durable.", s.Plugin))
-	case !caps.Durable && asked:
-		c.problem(s.place, "durable", "The sink lacks the capability durable",
-			fmt.Sprintf("With these settings %q does not confirm that records are on stable storage. Take durable = true away.", s.Plugin))
+			fmt.Sprintf("Positions are committed on the word of sink %q, and with these settings %q does not confirm that records are on stable storage. Choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
 	}
-	if s.Role == SinkPrimaryRaw && !caps.Replayable {
-		c.problem(s.place, "role", "primary-raw needs the capability replayable",
-			fmt.Sprintf("Other sinks are rebuilt from the primary-raw sink, and %q cannot be read back. Choose another sink, or take the role away: as the only sink it needs none.", s.Plugin))
+	if s.Role == SinkPrimaryRaw {
+		c.raw(s, caps)
 	}
-	c.shape(s, caps)
-	c.size(s, caps)
-}
-
-func (c *roleCheck) shape(s *Sink, caps *sdk.Capabilities) {
-	if s.Gates() && !slices.Contains(caps.Shapes, sdk.ShapeRaw) {
+	if !slices.Contains(caps.Shapes, sdk.ShapeRaw) {
 		c.problem(s.place, "", "The gating sink lacks the shape raw",
-			fmt.Sprintf("The gating sink is given records as they came, and %q takes only decoded tables. Choose a sink that takes raw records.", s.Plugin))
+			fmt.Sprintf("Sink %q is given records as they came, and %q takes only decoded tables. Choose a sink that takes raw records.", s.Name, s.Plugin))
+	}
+	c.gateSize(s, caps)
+}
+
+// raw checks what the others are rebuilt from (R1).
+func (c *roleCheck) raw(s *Sink, caps *sdk.Capabilities) {
+	if !caps.Replayable {
+		c.problem(s.place, "role", "primary-raw needs the capability replayable",
+			fmt.Sprintf("Other sinks are rebuilt from sink %q, and %q cannot be read back. Choose another sink, or take the role away: as the only sink it needs none.", s.Name, s.Plugin))
+	}
+	if !caps.OffsetStore && len(c.p.Secondaries()) > 0 {
+		c.problem(s.place, "role", "primary-raw needs the capability offset_store",
+			fmt.Sprintf("Sink %q must also keep what each secondary sink holds, and %q cannot. Choose another sink, or take the secondary sinks away.", s.Name, s.Plugin))
 	}
 }
 
-// size compares with attributes' defaults too, so it is only a warning unless
-// the file says so.
-func (c *roleCheck) size(s *Sink, caps *sdk.Capabilities) {
-	if caps.MaxBatchBytes <= 0 || c.p.MaxRecordBytes <= caps.MaxBatchBytes {
+// gateSize compares with attributes' defaults too, so it is only a warning
+// unless the file says so.
+func (c *roleCheck) gateSize(s *Sink, caps *sdk.Capabilities) {
+	if !c.tooSmall(caps) {
 		return
 	}
-	const summary = "max_record_bytes passes what the sink takes"
 	detail := fmt.Sprintf("Sink %q takes at most %d bytes at once; a larger record halts the pipeline. Write max_record_bytes = %d.", s.Name, caps.MaxBatchBytes, caps.MaxBatchBytes)
 	if _, said := c.p.attrs["max_record_bytes"]; said {
-		c.problem(c.p.place, "max_record_bytes", summary, detail)
+		c.problem(c.p.place, "max_record_bytes", sizeSummary, detail)
 		return
 	}
-	c.diags = append(c.diags, s.doc.warningAt(s.def, summary, detail))
+	c.diags = append(c.diags, s.doc.warningAt(s.def, sizeSummary, detail))
+}
+
+const sizeSummary = "max_record_bytes passes what the sink takes"
+
+func (c *roleCheck) tooSmall(caps *sdk.Capabilities) bool {
+	return caps.MaxBatchBytes > 0 && c.p.MaxRecordBytes > caps.MaxBatchBytes
 }
 
 // topics warns of a block about a topic that will not be read. A source that
@@ -101,15 +112,6 @@ func topicMeant(name string, topics []string) string {
 	return "Take it out, or have the source read the topic."
 }
 
-// origin refuses a source whose records exist once only (R4).
-func (c *roleCheck) origin(caps *sdk.Capabilities) {
-	if caps.Origin != sdk.OriginNonReplayable || slices.Contains(c.p.AcceptLoss, c.p.Source.Plugin) {
-		return
-	}
-	c.problem(c.p.Source.place, "", "The source is not replayable",
-		fmt.Sprintf("What %q has delivered cannot be had again: a crash before the sink's receipt loses it. If that may be, write accept_loss = [%q] in the pipeline block.", c.p.Source.Plugin, c.p.Source.Plugin))
-}
-
 // divergence refuses to go on with what the source cannot do.
 func (c *roleCheck) divergence(caps *sdk.Capabilities) {
 	if c.p.OnDivergence == OnDivergenceNewIncarnation && !caps.Renames {
@@ -118,11 +120,18 @@ func (c *roleCheck) divergence(caps *sdk.Capabilities) {
 	}
 }
 
-// regime refuses a source whose position nobody would keep (R3).
-func (c *roleCheck) regime(source *sdk.Capabilities, gate *Sink, caps *sdk.Capabilities) {
-	if source.Position != sdk.PositionStore || caps.OffsetStore {
+// origins holds the source against the gate (R3, R4).
+func (c *roleCheck) origins(source *sdk.Capabilities, gate *Sink, caps *sdk.Capabilities) {
+	if c.p.Source == nil || source == nil {
 		return
 	}
-	c.problem(gate.place, "", "The gating sink lacks the capability offset_store",
-		fmt.Sprintf("With these settings no server keeps the position of %q, so the gating sink must keep it, and %q cannot. Choose a sink with an offset store, or settings with which the source's server keeps the position (for Kafka: a consumer group).", c.p.Source.Plugin, gate.Plugin))
+	name := c.p.Source.Plugin
+	if source.Origin == sdk.OriginNonReplayable && !slices.Contains(c.p.AcceptLoss, name) {
+		c.problem(c.p.Source.place, "", "The source is not replayable",
+			fmt.Sprintf("What %q has delivered cannot be had again: a crash before the receipt of sink %q loses it. If that may be, write accept_loss = [%q] in the pipeline block; else choose a source that is replayable or resumable.", name, gate.Name, name))
+	}
+	if source.Position == sdk.PositionStore && !caps.OffsetStore {
+		c.problem(gate.place, "", "The gating sink lacks the capability offset_store",
+			fmt.Sprintf("With these settings no server keeps the position of %q, so sink %q must keep it, and %q cannot. Choose a sink with an offset store, or settings with which the source's server keeps the position (for Kafka: a consumer group).", name, gate.Name, gate.Plugin))
+	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -66,6 +67,33 @@ var sinkAttributes = []attribute[*Sink]{
 		s.Durable = &b
 		return nil
 	}},
+	{"buffer", cty.String, "32MiB", func(s *Sink, v cty.Value) error {
+		return setBytes(&s.Buffer, v)
+	}},
+	{"attempts", cty.Number, "5", func(s *Sink, v cty.Value) error {
+		var n int64
+		err := setCount(&n, v, 1000)
+		s.Attempts = int(n)
+		return err
+	}},
+}
+
+var recoveryAttributes = []attribute[*Recovery]{
+	{"window_rows", cty.Number, "100000", func(r *Recovery, v cty.Value) error {
+		return setCount(&r.WindowRows, v, 100_000_000)
+	}},
+	{"window_duration", cty.String, "5m", func(r *Recovery, v cty.Value) error {
+		return setDuration(&r.WindowDuration, v, 100*time.Millisecond, 24*time.Hour)
+	}},
+	{"lease_ttl", cty.String, "30s", func(r *Recovery, v cty.Value) error {
+		return setDuration(&r.LeaseTTL, v, 100*time.Millisecond, time.Hour)
+	}},
+	{"budget", cty.String, "16MiB", func(r *Recovery, v cty.Value) error {
+		return setBytes(&r.Budget, v)
+	}},
+	{"interval", cty.String, "5s", func(r *Recovery, v cty.Value) error {
+		return setDuration(&r.Interval, v, 10*time.Millisecond, 24*time.Hour)
+	}},
 }
 
 // oneOf sets a word that must be one of those given.
@@ -109,6 +137,16 @@ func setRecordBytes(into *int64, v cty.Value) error {
 	if *into > recordLimit {
 		return errors.New("It may be at most 240MiB: a record travels to the sink in one message.")
 	}
+	return nil
+}
+
+// setCount sets a whole number from 1 to most.
+func setCount(into *int64, v cty.Value, most int64) error {
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != big.Exact || n < 1 || n > most {
+		return fmt.Errorf("Write a whole number from 1 to %d.", most)
+	}
+	*into = n
 	return nil
 }
 

@@ -21,6 +21,9 @@ type Decision struct {
 	// Void, if not empty, must be durable under the stream's epoch before
 	// Start. It never overlaps what raw holds.
 	Void coverage.Void
+	// Lost are holes that no source can fill any more. They must be durable
+	// before Start, as Void.
+	Lost []coverage.Void
 	// Alarm is a lead or another state that a person should know of.
 	Alarm string
 	// CommitFirst: there is no store, so the position itself must be committed
@@ -101,6 +104,19 @@ func withStore(a sdk.Assignment, name sdk.Stream, c committed, cov *coverage.Set
 		return Decision{Position: hole}
 	}
 	return Decision{Resolve: initial(a, c.foreign)}
+}
+
+// AfterAll chooses where a stream starts whose records come once only: above
+// everything that raw holds. A position in a hole would be given to another
+// record, and one that raw holds would be taken for a repetition. The holes are
+// records that were on their way when somebody died, and cannot be had again.
+func AfterAll(s sdk.Stream, cov *coverage.Set) Decision {
+	d := Decision{Position: cov.End(), Lost: GapVoids(cov, 0, cov.End())}
+	if len(d.Lost) > 0 {
+		d.Alarm = fmt.Sprintf("positions [%d,%d) of %s, and perhaps more below %d, were on their way when the source, the sink or the host ended, and cannot be had again",
+			d.Lost[0].From, d.Lost[0].Next, s, d.Position)
+	}
+	return d
 }
 
 // initial is the query for a stream that nobody has a position of.

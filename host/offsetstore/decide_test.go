@@ -121,3 +121,32 @@ func TestGapVoids(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// A record that came once never gets a position that was given before, whatever
+// became of the one that had it.
+func TestAfterAll(t *testing.T) {
+	voided := set(iv(0, 5))
+	voided.AddVoid(coverage.Void{Interval: iv(5, 9), Reason: coverage.Retention})
+	for _, c := range []struct {
+		name string
+		cov  *coverage.Set
+		want int64
+		lost []coverage.Interval
+	}{
+		{"nothing yet", set(), 0, nil},
+		{"whole", set(iv(0, 40)), 40, nil},
+		{"holes", set(iv(3, 10), iv(15, 20)), 20, []coverage.Interval{iv(0, 3), iv(10, 15)}},
+		{"voids are no holes", voided, 9, nil},
+	} {
+		d := AfterAll(sdk.Stream{Topic: "t"}, c.cov)
+		if d.Position != c.want || d.Resolve != nil || len(d.Lost) != len(c.lost) || (d.Alarm != "") != (len(c.lost) > 0) {
+			t.Errorf("%s: %+v", c.name, d)
+			continue
+		}
+		for i, v := range d.Lost {
+			if v.Interval != c.lost[i] || v.Reason != coverage.Retention {
+				t.Errorf("%s: lost %+v, want %v", c.name, d.Lost, c.lost)
+			}
+		}
+	}
+}

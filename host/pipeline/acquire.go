@@ -114,6 +114,8 @@ func (s *starter) readCoverage(ctx context.Context) error {
 		if s.covs[i] = sets[streams[i]]; s.covs[i] == nil {
 			s.covs[i] = &coverage.Set{}
 		}
+		st, hole := s.sts[i], s.covs[i].FirstHole()
+		s.p.box.post(func() { s.holes[st] = hole })
 	}
 	for _, n := range s.names {
 		streams = append(streams, offsetstore.Predecessors(n.Stream)...)

@@ -89,6 +89,9 @@ func (s *starter) register() begun {
 			s.p.halt(err)
 			return begun{}
 		}
+		for _, l := range s.p.lanes {
+			l.Begin(st.key, s.plan[i].Position)
+		}
 		b.starts = append(b.starts, s.startOf(i, st))
 		if s.plan[i].CommitFirst {
 			b.first = append(b.first, c)

@@ -236,13 +236,13 @@ func (s *chaosSink) do(ctx context.Context, what string, f func()) error {
 	if !pause(ctx, s.w.pause(400*time.Millisecond)) {
 		return ctx.Err()
 	}
-	if s.w.fault(8, what+" failed") {
+	if s.w.fault(8*s.w.rare, what+" failed") {
 		return errors.New("no database")
 	}
 	s.w.mu.Lock()
 	f()
 	s.w.mu.Unlock()
-	if s.w.fault(12, what+"'s answer lost") {
+	if s.w.fault(12*s.w.rare, what+"'s answer lost") {
 		return errors.New("connection reset")
 	}
 	return nil

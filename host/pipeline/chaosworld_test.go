@@ -32,6 +32,9 @@ type world struct {
 	begun, takenOver int
 	on               stage
 	dir              *directory // nil: the store is the world's own
+	lanes            []*chaosLane
+	noClock          bool // of raw's store
+	rare             int  // how much rarer the store fails
 	broken           []string
 	did              map[string]int // what the schedule really did
 	seq              uint64
@@ -50,15 +53,17 @@ type chaosPart struct {
 	owner      *chaosReader
 	run        uint64 // the owner's, 0: none
 
-	rows  map[int64]int
-	cov   coverage.Set
-	epoch sdk.Epoch
+	rows map[int64]int
+	cov  coverage.Set
+	// rawFloor is the position below which raw was pruned.
+	rawFloor int64
+	epoch    sdk.Epoch
 	// fences are the times at which somebody else acquired the stream.
 	fences []time.Time
 }
 
 func newWorld(seed uint64, parts int, on stage) *world {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), byKey: map[sdk.Stream]*chaosPart{}, on: on, storeless: seed%5 == 0 && seed%4 != 3 && on != onFiles, named: seed%4 == 3, did: map[string]int{}, began: time.Now()}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 1)), byKey: map[sdk.Stream]*chaosPart{}, on: on, storeless: seed%5 == 0 && seed%4 != 3 && on != onFiles, named: seed%4 == 3, rare: 1, did: map[string]int{}, began: time.Now()}
 	if on == onFiles {
 		w.dir = newDirectory(seed)
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twg-io/twg/sdk"
@@ -15,14 +16,7 @@ const maxFences = 3
 // the stream. Two believers must not duel, so the source has to prove that it
 // still owns the stream, and after three fences in a minute a person decides.
 func (p *Pipeline) fenced(st *stream, reason string) {
-	now := time.Now()
-	recent := st.fences[:0]
-	for _, t := range st.fences {
-		if now.Sub(t) < time.Minute {
-			recent = append(recent, t)
-		}
-	}
-	st.fences = append(recent, now)
+	st.fences = recentFences(st.fences)
 	if p.storeManaged() {
 		p.endRun(st)
 		p.halt(p.secondReader(st.key, reason))
@@ -38,9 +32,21 @@ func (p *Pipeline) fenced(st *stream, reason string) {
 	p.startAgain(st, true)
 }
 
+// recentFences adds a fence to those of the last minute.
+func recentFences(fences []time.Time) []time.Time {
+	now := time.Now()
+	return append(slices.DeleteFunc(fences, func(t time.Time) bool { return now.Sub(t) >= time.Minute }), now)
+}
+
 // storeManaged: no server of the source's shares out its streams, so its
 // commits prove nothing, and who is fenced must not acquire again.
 func (p *Pipeline) storeManaged() bool { return p.cfg.SourceCaps.Position == sdk.PositionStore }
+
+// comesOnce: what the source has delivered cannot be had again, and its
+// positions are given by arrival, from where the store's coverage ends.
+func (p *Pipeline) comesOnce() bool {
+	return p.storeManaged() && p.cfg.SourceCaps.Origin == sdk.OriginNonReplayable
+}
 
 // secondReader is a fence where only a person decides who reads a stream. The
 // sink's reason names the host that has it now.

@@ -13,6 +13,7 @@ import (
 type item struct {
 	id    uint64
 	batch *sdk.Batch
+	frame *shared // with secondaries
 	// rows has the frame's rows of each span; left what of each span is not
 	// durable and still wanted.
 	rows []sdk.RowRange

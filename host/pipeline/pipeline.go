@@ -13,9 +13,12 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/host/lane"
+	"github.com/twg-io/twg/host/recovery"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -53,6 +56,11 @@ type Config struct {
 	Sink       sdk.Sink
 	SinkCaps   sdk.Capabilities
 	SourceCaps sdk.Capabilities
+	// Role, Secondaries and Recovery are for a Sink with the role primary-raw,
+	// which then must be an sdk.RecoveryStore and an sdk.Replayer.
+	Role        Role
+	Secondaries []Secondary
+	Recovery    Recovery
 
 	Granularity      sdk.Granularity
 	TopicGranularity map[string]sdk.Granularity
@@ -104,20 +112,26 @@ type Pipeline struct {
 	acquired map[sdk.Stream]sdk.Epoch
 
 	// Owned by the loop.
-	gate     *ackgate.Gate
-	streams  map[sdk.Stream]*stream // by the name that the source gives them
-	byKey    map[sdk.Stream]*stream // by the name that the store has for them
-	byRun    map[uint64]*stream
-	lastRun  uint64
-	src      *source
-	budget   budget
-	out      outbound
-	revokes  []*revoke
-	gapped   []*stream
-	topics   topics
-	commits  committer
-	stopping *stopping
-	stat     Status
+	lanes       []*lane.Lane
+	workers     []*recovery.Worker
+	workerNames []string // their lanes
+	// pressed: the budget is more than half used. Recovery yields then.
+	pressed      atomic.Bool
+	stopRecovery chan struct{}
+	gate         *ackgate.Gate
+	streams      map[sdk.Stream]*stream // by the name that the source gives them
+	byKey        map[sdk.Stream]*stream // by the name that the store has for them
+	byRun        map[uint64]*stream
+	lastRun      uint64
+	src          *source
+	budget       budget
+	out          outbound
+	revokes      []*revoke
+	gapped       []*stream
+	topics       topics
+	commits      committer
+	stopping     *stopping
+	stat         Status
 }
 
 // New returns a pipeline that has not started.
@@ -129,7 +143,7 @@ func New(cfg Config) *Pipeline {
 	cfg.Logger = orDefault(cfg.Logger, slog.Default())
 	p := &Pipeline{
 		cfg: cfg, log: cfg.Logger.With("pipeline", cfg.Name), box: newMailbox(), done: make(chan struct{}),
-		stopSink: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
+		stopSink: make(chan struct{}), stopRecovery: make(chan struct{}), sinkDone: make(chan struct{}), starting: make(chan struct{}, 1), committing: make(chan struct{}, 1),
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
@@ -138,6 +152,8 @@ func New(cfg Config) *Pipeline {
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s
 	}
+	p.newLanes()
+	p.newWorkers()
 	return p
 }
 
@@ -162,6 +178,10 @@ func randomID() uint64 {
 // second way to stop does not exist here: whoever will not wait kills the
 // plugins.
 func (p *Pipeline) Run(ctx context.Context) error {
+	if p.cfg.Role == RoleRecovery {
+		defer close(p.done)
+		return p.recoverOnly(ctx)
+	}
 	// Plugins are called with contexts of their own: a graceful stop still
 	// needs them. end is over when the time for a stop is.
 	end, abandon := context.WithCancel(context.WithoutCancel(ctx))
@@ -170,7 +190,18 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	p.stopSource, p.abandon = stopSource, abandon
 	p.goRun(func() { p.runSource(reading, end) })
 	p.goRun(func() { defer close(p.sinkDone); p.runSink(writing, end) })
+	for _, l := range p.lanes {
+		p.goRun(func() { l.Run(writing) })
+	}
+	if !p.cfg.UntilCaughtUp { // then it follows
+		for _, w := range p.workers {
+			p.goRun(func() { w.Run(writing) })
+		}
+	}
 	err := p.loop(ctx, end)
+	if err == nil && p.cfg.UntilCaughtUp {
+		err = p.catchUpSecondaries(ctx)
+	}
 	stopSink()
 	p.wg.Wait()
 	p.stopping.timer.Stop()
@@ -210,6 +241,7 @@ func (p *Pipeline) settle() {
 	p.finishRevokes()
 	p.resumeAfterGaps()
 	p.grant()
+	p.pressed.Store(p.budget.used > p.budget.limit/2)
 	p.endIfCaughtUp()
 }
 

@@ -54,6 +54,7 @@ func (p *Pipeline) finishRevokes() {
 			}
 			ctx, cancel := context.WithTimeout(r.src.life, closeTimeout)
 			defer cancel()
+			p.settleLanes(ctx)
 			if err := r.src.reader.Drop(ctx, r.runs); err != nil {
 				p.log.Debug("drop revoked streams", "error", err)
 			}
@@ -96,6 +97,7 @@ func (p *Pipeline) receipt(ses *session, r sdk.Receipt) {
 	for i := range r.Outcomes {
 		p.outcome(it, &r.Outcomes[i])
 	}
+	p.offer(it, r.Outcomes)
 	it.inFlight--
 	if it.inFlight > 0 || p.stopping != nil && p.stopping.err != nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
 	"github.com/twg-io/twg/host/offsetstore"
@@ -29,18 +30,19 @@ type starter struct {
 	gaps    []*sdk.Gap
 	keys    []sdk.Stream // the names of the last starts
 	cutAs   []sdk.Stream
-	fences  int
+	fences  []time.Time
 
 	names   []offsetstore.Name
 	epochs  map[sdk.Stream]sdk.Epoch // what was acquired, by the store's name
 	covs    []*coverage.Set
+	holes   map[*stream]int64 // where the coverage was found to end
 	cursors map[sdk.Stream]sdk.Cursor
 	plan    []offsetstore.Decision
 }
 
 // start starts streams of one assignment together.
 func (p *Pipeline) start(src *source, sts []*stream, prove bool) {
-	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[sdk.Stream]sdk.Epoch{}}
+	s := &starter{p: p, src: src, sts: sts, proving: prove, epochs: map[sdk.Stream]sdk.Epoch{}, holes: map[*stream]int64{}}
 	for _, st := range sts {
 		st.starter = s
 	}
@@ -91,8 +93,8 @@ func (s *starter) refresh(ctx context.Context) bool {
 		for _, st := range s.sts {
 			s.as, s.own, s.gaps = append(s.as, st.assignment), append(s.own, st.ownCommit()), append(s.gaps, st.gap)
 			s.keys, s.cutAs = append(s.keys, st.key), append(s.cutAs, st.cutAs)
-			if s.proving && st.hasProof {
-				s.proofs = append(s.proofs, st.proof.ForRun(s.p.newRun()))
+			if c, ok := s.proof(st); ok {
+				s.proofs = append(s.proofs, c)
 			}
 		}
 		close(reply)
@@ -102,6 +104,25 @@ func (s *starter) refresh(ctx context.Context) bool {
 		return len(s.sts) > 0
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// proof is, on the loop, what may be committed to show that the source still
+// owns st: what was committed before or, before the first run, where the sink's
+// coverage was found to end.
+func (s *starter) proof(st *stream) (ackgate.Committable, bool) {
+	switch hole := s.holes[st]; {
+	case !s.proving:
+		return ackgate.Committable{}, false
+	case st.hasProof:
+		return st.proof.ForRun(s.p.newRun()), true
+	case hole == 0 || s.p.storeManaged():
+		return ackgate.Committable{}, false
+	default:
+		run := s.p.newRun()
+		c, err := s.p.gate.Start(run, st.key, hole, st.committed(), s.p.granularity(st.key))
+		s.p.gate.Forget(run)
+		return c, err == nil
 	}
 }
 
@@ -166,6 +187,9 @@ func (s *starter) try(ctx context.Context) error {
 	if err := s.record(ctx); err != nil {
 		return err
 	}
+	if err := s.raiseFloors(ctx); err != nil {
+		return err
+	}
 	return s.begin(ctx)
 }
 
@@ -193,6 +217,10 @@ func (s *starter) decide(ctx context.Context) error {
 	var queries []sdk.Query
 	var asked []int
 	for i := range s.as {
+		if s.p.comesOnce() && s.covs[i] != nil {
+			s.plan[i] = offsetstore.AfterAll(s.names[i].Stream, s.covs[i])
+			continue
+		}
 		s.plan[i] = s.decideOne(i)
 		if s.plan[i].Resolve != nil {
 			queries, asked = append(queries, *s.plan[i].Resolve), append(asked, i)
@@ -261,15 +289,15 @@ func (s *starter) fencedAtStart(err error) error {
 	}
 	s.proving = true
 	clear(s.epochs)
-	if s.fences++; s.fences >= maxFences {
-		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times: two hosts believe that they own %s; stop one of them: %v", s.fences, s.names[0].Stream, err)
+	if s.fences = recentFences(s.fences); len(s.fences) >= maxFences {
+		return sdk.Errorf(sdk.KindFatal, "record what the start skips", "fenced %d times within a minute: two hosts believe that they own %s; stop one of them: %v", len(s.fences), s.names[0].Stream, err)
 	}
 	return sdk.Errorf(sdk.KindRetryable, "record what the start skips", "%v", err)
 }
 
 // voids of stream i; a gap that the policy lets pass moves the start past it.
 func (s *starter) voids(i int) []coverage.Void {
-	var voids []coverage.Void
+	voids := s.plan[i].Lost
 	if !s.plan[i].Void.Empty() {
 		voids = append(voids, s.plan[i].Void)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twg-io/twg/host/lane"
+	"github.com/twg-io/twg/host/recovery"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -24,8 +26,19 @@ type Status struct {
 	SinkReached    bool // a session was open at some time
 	// SinkError is why the newest session has ended or could not be opened; nil
 	// while one is open.
-	SinkError error
-	Streams   []StreamStatus
+	SinkError   error
+	Streams     []StreamStatus
+	Secondaries []SecondaryStatus
+}
+
+// SecondaryStatus is where a secondary stands.
+type SecondaryStatus struct {
+	Name string
+	// Live is the live lane; the zero value in a recovery host.
+	Live lane.Status
+	// Backlog is what recovery has left to do; the zero value in an ingest
+	// host.
+	Backlog recovery.Backlog
 }
 
 // StreamStatus is where one stream stands.
@@ -61,6 +74,7 @@ func (p *Pipeline) snapshot() Status {
 	p.stat.InFlight = p.budget.frames
 	p.stat.SinkOpen = p.out.ses != nil
 	p.stat.Streams = nil
+	p.stat.Secondaries = p.secondaries()
 	for _, st := range p.streams {
 		s := StreamStatus{Stream: st.key, Committed: sdk.NoPosition, End: st.end}
 		if g, ok := p.gate.Run(st.run); ok {
@@ -122,4 +136,22 @@ func (p *Pipeline) caughtUp() bool {
 		}
 	}
 	return true
+}
+
+func (p *Pipeline) secondaries() []SecondaryStatus {
+	out := make([]SecondaryStatus, len(p.cfg.Secondaries))
+	for i, s := range p.cfg.Secondaries {
+		out[i].Name = s.Name
+		if i < len(p.lanes) {
+			out[i].Live = p.lanes[i].Status()
+		}
+	}
+	for i, w := range p.workers {
+		for k := range out {
+			if out[k].Name == p.workerNames[i] {
+				out[k].Backlog = w.Backlog()
+			}
+		}
+	}
+	return out
 }

@@ -107,5 +107,9 @@ func (p *Pipeline) finish(end context.Context) {
 	for _, r := range p.revokes {
 		close(r.done)
 	}
+	if !p.cfg.UntilCaughtUp {
+		close(p.stopRecovery)
+	}
+	p.drainLanes(end)
 	p.snapshot()
 }

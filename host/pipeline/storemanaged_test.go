@@ -48,6 +48,31 @@ func TestStoreManagedBeginsAtTheFirstHole(t *testing.T) {
 	})
 }
 
+// What comes once only gets positions above everything that the sink holds:
+// holes are recorded as lost, with an alarm, and no position is given again.
+func TestWhatComesOnceBeginsAfterAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		topic, sink := newTopic(1, 30), &fakeSink{store: newStore()}
+		held := sink.store.set(part(0))
+		held.AddHeld(coverage.Interval{Next: 10})
+		held.AddHeld(coverage.Interval{From: 12, Next: 20})
+		cfg := storeConfig(topic, sink)
+		cfg.SourceCaps.Origin = sdk.OriginNonReplayable
+		p, err := run(t, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, n := range sink.store.rows[part(0)] {
+			if at < 20 || n != 1 {
+				t.Errorf("position %d was written %d times", at, n)
+			}
+		}
+		if status := p.Status(); status.Alarms != 1 || held.FirstHole() != 30 || len(held.Voids()) != 1 {
+			t.Errorf("%d alarms, coverage whole up to %d, voids %v", p.Status().Alarms, held.FirstHole(), held.Voids())
+		}
+	})
+}
+
 // "latest" is decided once, also of a stream that holds nothing yet: what comes
 // while the host is down is not skipped.
 func TestStoreManagedLatestIsDecidedOnce(t *testing.T) {

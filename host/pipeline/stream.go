@@ -118,6 +118,9 @@ func (p *Pipeline) endRun(st *stream) {
 	p.gate.Forget(st.run)
 	delete(p.byRun, st.run)
 	p.out.dropRun(p, st.run)
+	for _, l := range p.lanes {
+		l.Drop(st.key)
+	}
 	st.run = 0
 }
 
@@ -172,6 +175,9 @@ func (p *Pipeline) track(it *item, spans []sdk.Span) error {
 			"it has %d bytes, more than max_record_bytes = %d; raise the limit, or", o.bytes, p.cfg.Limits.MaxRecordBytes))
 		p.release(it)
 		return nil
+	}
+	if len(p.lanes) > 0 {
+		it.share()
 	}
 	p.out.lastItem++
 	it.id = p.out.lastItem

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -83,7 +84,7 @@ func launchOnce(ctx context.Context, f File, opt Options) (*Process, error) {
 }
 
 func (p *Process) config(prog *program, opt Options) *goplugin.ClientConfig {
-	return &goplugin.ClientConfig{
+	cfg := &goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{ProtocolVersion: wire.ProtocolVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		Plugins:         goplugin.PluginSet{wire.Service: dispense{}},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
@@ -97,12 +98,13 @@ func (p *Process) config(prog *program, opt Options) *goplugin.ClientConfig {
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
 		StartTimeout:     opt.startTimeout(),
-		GRPCDialOptions:  wire.DialOptions(),
 		Logger:           newHclog(opt.logger()),
 		Stderr:           p.tail,
 		SyncStdout:       p.tail,
 		SyncStderr:       p.tail,
 	}
+	cfg.GRPCDialOptions = append(wire.DialOptions(), grpc.WithTransportCredentials(newCorkedTLS(func() *tls.Config { return cfg.TLSConfig })))
+	return cfg
 }
 
 func (p *Process) connect() (*grpc.ClientConn, error) {

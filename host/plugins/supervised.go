@@ -78,8 +78,8 @@ func (r supervisedReader) Close(ctx context.Context) error {
 }
 
 // Sink is the plugin as a sink. Open waits for a process that runs. With the
-// capabilities offset_store and replayable it is an sdk.OffsetStore and an
-// sdk.Replayer too.
+// capability offset_store it is an sdk.OffsetStore too, with replayable an
+// sdk.Replayer, and with both an sdk.RecoveryStore.
 func (s *Supervisor) Sink() sdk.Sink {
 	sink := supervisedSink{supervised{s}}
 	store, replay := supervisedStore{s}, supervisedReplay{s}
@@ -87,9 +87,9 @@ func (s *Supervisor) Sink() sdk.Sink {
 	case s.caps.OffsetStore && s.caps.Replayable:
 		return struct {
 			supervisedSink
-			supervisedStore
+			supervisedRecovery
 			supervisedReplay
-		}{sink, store, replay}
+		}{sink, supervisedRecovery{store}, replay}
 	case s.caps.OffsetStore:
 		return struct {
 			supervisedSink

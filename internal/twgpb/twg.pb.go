@@ -5864,8 +5864,10 @@ type RecoveryWindow struct {
 	Fence  uint64                 `protobuf:"varint,8,opt,name=fence,proto3" json:"fence,omitempty"`
 	// What is left of the lease by the store's clock; with no clock in the
 	// store, -1: watch it unchanged for its ttl.
-	LeaseMs       int64  `protobuf:"varint,9,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
-	LeaseVersion  uint64 `protobuf:"varint,10,opt,name=lease_version,json=leaseVersion,proto3" json:"lease_version,omitempty"`
+	LeaseMs      int64  `protobuf:"varint,9,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	LeaseVersion uint64 `protobuf:"varint,10,opt,name=lease_version,json=leaseVersion,proto3" json:"lease_version,omitempty"`
+	// Set-aside positions are replayed as well.
+	RetrySetAside bool `protobuf:"varint,11,opt,name=retry_set_aside,json=retrySetAside,proto3" json:"retry_set_aside,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5970,6 +5972,14 @@ func (x *RecoveryWindow) GetLeaseVersion() uint64 {
 	return 0
 }
 
+func (x *RecoveryWindow) GetRetrySetAside() bool {
+	if x != nil {
+		return x.RetrySetAside
+	}
+	return false
+}
+
+// Without streams: all.
 type WindowsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lane          string                 `protobuf:"bytes,1,opt,name=lane,proto3" json:"lane,omitempty"`
@@ -6394,8 +6404,10 @@ type CompleteWindowRequest struct {
 	Fence uint64                 `protobuf:"varint,2,opt,name=fence,proto3" json:"fence,omitempty"`
 	// What was read or was covered already, never more. Less than the window:
 	// the rest stays open.
-	Done          []*Interval `protobuf:"bytes,3,rep,name=done,proto3" json:"done,omitempty"`
-	State         WindowState `protobuf:"varint,4,opt,name=state,proto3,enum=twg.v1.WindowState" json:"state,omitempty"`
+	Done  []*Interval `protobuf:"bytes,3,rep,name=done,proto3" json:"done,omitempty"`
+	State WindowState `protobuf:"varint,4,opt,name=state,proto3,enum=twg.v1.WindowState" json:"state,omitempty"`
+	// What raw no longer has.
+	Unrecoverable []*Interval `protobuf:"bytes,5,rep,name=unrecoverable,proto3" json:"unrecoverable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6458,6 +6470,13 @@ func (x *CompleteWindowRequest) GetState() WindowState {
 	return WindowState_WINDOW_STATE_UNSPECIFIED
 }
 
+func (x *CompleteWindowRequest) GetUnrecoverable() []*Interval {
+	if x != nil {
+		return x.Unrecoverable
+	}
+	return nil
+}
+
 type CompleteWindowResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6492,6 +6511,309 @@ func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use CompleteWindowResponse.ProtoReflect.Descriptor instead.
 func (*CompleteWindowResponse) Descriptor() ([]byte, []int) {
 	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
+}
+
+type StreamsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamsRequest) Reset() {
+	*x = StreamsRequest{}
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamsRequest) ProtoMessage() {}
+
+func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamsRequest.ProtoReflect.Descriptor instead.
+func (*StreamsRequest) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
+}
+
+// Every stream that the store has an epoch or coverage of, in any lane.
+type StreamsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Streams       []*Stream              `protobuf:"bytes,1,rep,name=streams,proto3" json:"streams,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamsResponse) Reset() {
+	*x = StreamsResponse{}
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamsResponse) ProtoMessage() {}
+
+func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamsResponse.ProtoReflect.Descriptor instead.
+func (*StreamsResponse) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *StreamsResponse) GetStreams() []*Stream {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+// Deletes rows of raw and records, in the same transaction, that their
+// positions are void and no longer held, and the raw floor.
+type PruneRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Streams []*PruneStream         `protobuf:"bytes,1,rep,name=streams,proto3" json:"streams,omitempty"`
+	// Say what would be deleted, and delete nothing.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneRequest) Reset() {
+	*x = PruneRequest{}
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneRequest) ProtoMessage() {}
+
+func (x *PruneRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
+func (*PruneRequest) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *PruneRequest) GetStreams() []*PruneStream {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+func (x *PruneRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+type PruneStream struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Stream *Stream                `protobuf:"bytes,1,opt,name=stream,proto3" json:"stream,omitempty"`
+	// No position at or above it is deleted.
+	Below int64 `protobuf:"varint,2,opt,name=below,proto3" json:"below,omitempty"`
+	// If not 0: nothing at or above the first row that is not older than this
+	// (Unix milliseconds, by timestamp_ms) is deleted.
+	OlderThanMs   int64 `protobuf:"varint,3,opt,name=older_than_ms,json=olderThanMs,proto3" json:"older_than_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneStream) Reset() {
+	*x = PruneStream{}
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneStream) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneStream) ProtoMessage() {}
+
+func (x *PruneStream) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneStream.ProtoReflect.Descriptor instead.
+func (*PruneStream) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *PruneStream) GetStream() *Stream {
+	if x != nil {
+		return x.Stream
+	}
+	return nil
+}
+
+func (x *PruneStream) GetBelow() int64 {
+	if x != nil {
+		return x.Below
+	}
+	return 0
+}
+
+func (x *PruneStream) GetOlderThanMs() int64 {
+	if x != nil {
+		return x.OlderThanMs
+	}
+	return 0
+}
+
+type PruneResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Streams       []*PrunedStream        `protobuf:"bytes,1,rep,name=streams,proto3" json:"streams,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PruneResponse) Reset() {
+	*x = PruneResponse{}
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PruneResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PruneResponse) ProtoMessage() {}
+
+func (x *PruneResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
+func (*PruneResponse) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *PruneResponse) GetStreams() []*PrunedStream {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+type PrunedStream struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Stream        *Stream                `protobuf:"bytes,1,opt,name=stream,proto3" json:"stream,omitempty"`
+	RawFloor      int64                  `protobuf:"varint,2,opt,name=raw_floor,json=rawFloor,proto3" json:"raw_floor,omitempty"`
+	Rows          int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrunedStream) Reset() {
+	*x = PrunedStream{}
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrunedStream) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrunedStream) ProtoMessage() {}
+
+func (x *PrunedStream) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrunedStream.ProtoReflect.Descriptor instead.
+func (*PrunedStream) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *PrunedStream) GetStream() *Stream {
+	if x != nil {
+		return x.Stream
+	}
+	return nil
+}
+
+func (x *PrunedStream) GetRawFloor() int64 {
+	if x != nil {
+		return x.RawFloor
+	}
+	return 0
+}
+
+func (x *PrunedStream) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
 }
 
 var File_twg_v1_twg_proto protoreflect.FileDescriptor
@@ -6845,7 +7167,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x1d\n" +
 	"\n" +
 	"live_floor\x18\x02 \x01(\x03R\tliveFloor\x12\x1b\n" +
-	"\traw_floor\x18\x03 \x01(\x03R\brawFloor\"\x9d\x02\n" +
+	"\traw_floor\x18\x03 \x01(\x03R\brawFloor\"\xc5\x02\n" +
 	"\x0eRecoveryWindow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\tR\x04lane\x12&\n" +
@@ -6857,7 +7179,8 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x05fence\x18\b \x01(\x04R\x05fence\x12\x19\n" +
 	"\blease_ms\x18\t \x01(\x03R\aleaseMs\x12#\n" +
 	"\rlease_version\x18\n" +
-	" \x01(\x04R\fleaseVersion\"N\n" +
+	" \x01(\x04R\fleaseVersion\x12&\n" +
+	"\x0fretry_set_aside\x18\v \x01(\bR\rretrySetAside\"N\n" +
 	"\x0eWindowsRequest\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\tR\x04lane\x12(\n" +
 	"\astreams\x18\x02 \x03(\v2\x0e.twg.v1.StreamR\astreams\"C\n" +
@@ -6881,13 +7204,30 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x15\n" +
 	"\x06ttl_ms\x18\x03 \x01(\x03R\x05ttlMs\":\n" +
 	"\x13RenewWindowResponse\x12#\n" +
-	"\rlease_version\x18\x01 \x01(\x04R\fleaseVersion\"\x8e\x01\n" +
+	"\rlease_version\x18\x01 \x01(\x04R\fleaseVersion\"\xc6\x01\n" +
 	"\x15CompleteWindowRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12$\n" +
 	"\x04done\x18\x03 \x03(\v2\x10.twg.v1.IntervalR\x04done\x12)\n" +
-	"\x05state\x18\x04 \x01(\x0e2\x13.twg.v1.WindowStateR\x05state\"\x18\n" +
-	"\x16CompleteWindowResponse*W\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x13.twg.v1.WindowStateR\x05state\x126\n" +
+	"\runrecoverable\x18\x05 \x03(\v2\x10.twg.v1.IntervalR\runrecoverable\"\x18\n" +
+	"\x16CompleteWindowResponse\"\x10\n" +
+	"\x0eStreamsRequest\";\n" +
+	"\x0fStreamsResponse\x12(\n" +
+	"\astreams\x18\x01 \x03(\v2\x0e.twg.v1.StreamR\astreams\"V\n" +
+	"\fPruneRequest\x12-\n" +
+	"\astreams\x18\x01 \x03(\v2\x13.twg.v1.PruneStreamR\astreams\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"o\n" +
+	"\vPruneStream\x12&\n" +
+	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x14\n" +
+	"\x05below\x18\x02 \x01(\x03R\x05below\x12\"\n" +
+	"\rolder_than_ms\x18\x03 \x01(\x03R\volderThanMs\"?\n" +
+	"\rPruneResponse\x12.\n" +
+	"\astreams\x18\x01 \x03(\v2\x14.twg.v1.PrunedStreamR\astreams\"g\n" +
+	"\fPrunedStream\x12&\n" +
+	"\x06stream\x18\x01 \x01(\v2\x0e.twg.v1.StreamR\x06stream\x12\x1b\n" +
+	"\traw_floor\x18\x02 \x01(\x03R\brawFloor\x12\x12\n" +
+	"\x04rows\x18\x03 \x01(\x03R\x04rows*W\n" +
 	"\n" +
 	"PluginKind\x12\x1b\n" +
 	"\x17PLUGIN_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -6965,7 +7305,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x03Run\x12\x15.twg.v1.SourceCommand\x1a\x13.twg.v1.SourceEvent(\x010\x012q\n" +
 	"\x04Sink\x121\n" +
 	"\x03Run\x12\x13.twg.v1.SinkCommand\x1a\x11.twg.v1.SinkEvent(\x010\x01\x126\n" +
-	"\x06Replay\x12\x15.twg.v1.ReplayRequest\x1a\x13.twg.v1.ReplayEvent0\x012\x9b\x05\n" +
+	"\x06Replay\x12\x15.twg.v1.ReplayRequest\x1a\x13.twg.v1.ReplayEvent0\x012\x8d\x06\n" +
 	"\vOffsetStore\x12:\n" +
 	"\aAcquire\x12\x16.twg.v1.AcquireRequest\x1a\x17.twg.v1.AcquireResponse\x12=\n" +
 	"\bCoverage\x12\x17.twg.v1.CoverageRequest\x1a\x18.twg.v1.CoverageResponse\x12:\n" +
@@ -6976,7 +7316,9 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\vPlanWindows\x12\x1a.twg.v1.PlanWindowsRequest\x1a\x1b.twg.v1.PlanWindowsResponse\x12F\n" +
 	"\vClaimWindow\x12\x1a.twg.v1.ClaimWindowRequest\x1a\x1b.twg.v1.ClaimWindowResponse\x12F\n" +
 	"\vRenewWindow\x12\x1a.twg.v1.RenewWindowRequest\x1a\x1b.twg.v1.RenewWindowResponse\x12O\n" +
-	"\x0eCompleteWindow\x12\x1d.twg.v1.CompleteWindowRequest\x1a\x1e.twg.v1.CompleteWindowResponseB,Z*github.com/twg-io/twg/internal/twgpb;twgpbb\x06proto3"
+	"\x0eCompleteWindow\x12\x1d.twg.v1.CompleteWindowRequest\x1a\x1e.twg.v1.CompleteWindowResponse\x12:\n" +
+	"\aStreams\x12\x16.twg.v1.StreamsRequest\x1a\x17.twg.v1.StreamsResponse\x124\n" +
+	"\x05Prune\x12\x14.twg.v1.PruneRequest\x1a\x15.twg.v1.PruneResponseB,Z*github.com/twg-io/twg/internal/twgpb;twgpbb\x06proto3"
 
 var (
 	file_twg_v1_twg_proto_rawDescOnce sync.Once
@@ -6991,7 +7333,7 @@ func file_twg_v1_twg_proto_rawDescGZIP() []byte {
 }
 
 var file_twg_v1_twg_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_twg_v1_twg_proto_goTypes = []any{
 	(PluginKind)(0),                // 0: twg.v1.PluginKind
 	(PositionRegime)(0),            // 1: twg.v1.PositionRegime
@@ -7092,6 +7434,12 @@ var file_twg_v1_twg_proto_goTypes = []any{
 	(*RenewWindowResponse)(nil),    // 96: twg.v1.RenewWindowResponse
 	(*CompleteWindowRequest)(nil),  // 97: twg.v1.CompleteWindowRequest
 	(*CompleteWindowResponse)(nil), // 98: twg.v1.CompleteWindowResponse
+	(*StreamsRequest)(nil),         // 99: twg.v1.StreamsRequest
+	(*StreamsResponse)(nil),        // 100: twg.v1.StreamsResponse
+	(*PruneRequest)(nil),           // 101: twg.v1.PruneRequest
+	(*PruneStream)(nil),            // 102: twg.v1.PruneStream
+	(*PruneResponse)(nil),          // 103: twg.v1.PruneResponse
+	(*PrunedStream)(nil),           // 104: twg.v1.PrunedStream
 }
 var file_twg_v1_twg_proto_depIdxs = []int32{
 	0,   // 0: twg.v1.DescribeResponse.kind:type_name -> twg.v1.PluginKind
@@ -7222,41 +7570,51 @@ var file_twg_v1_twg_proto_depIdxs = []int32{
 	88,  // 125: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
 	24,  // 126: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
 	12,  // 127: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
-	13,  // 128: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
-	16,  // 129: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
-	30,  // 130: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
-	61,  // 131: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
-	70,  // 132: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
-	74,  // 133: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
-	77,  // 134: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
-	80,  // 135: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
-	82,  // 136: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
-	85,  // 137: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
-	89,  // 138: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
-	91,  // 139: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
-	93,  // 140: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
-	95,  // 141: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
-	97,  // 142: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
-	14,  // 143: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
-	17,  // 144: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
-	31,  // 145: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
-	62,  // 146: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
-	71,  // 147: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
-	75,  // 148: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
-	78,  // 149: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
-	81,  // 150: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
-	84,  // 151: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
-	86,  // 152: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
-	90,  // 153: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
-	92,  // 154: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
-	94,  // 155: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
-	96,  // 156: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
-	98,  // 157: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
-	143, // [143:158] is the sub-list for method output_type
-	128, // [128:143] is the sub-list for method input_type
-	128, // [128:128] is the sub-list for extension type_name
-	128, // [128:128] is the sub-list for extension extendee
-	0,   // [0:128] is the sub-list for field type_name
+	24,  // 128: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
+	20,  // 129: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
+	102, // 130: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
+	20,  // 131: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
+	104, // 132: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
+	20,  // 133: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
+	13,  // 134: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
+	16,  // 135: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
+	30,  // 136: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
+	61,  // 137: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
+	70,  // 138: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
+	74,  // 139: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
+	77,  // 140: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
+	80,  // 141: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
+	82,  // 142: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
+	85,  // 143: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
+	89,  // 144: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
+	91,  // 145: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
+	93,  // 146: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
+	95,  // 147: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
+	97,  // 148: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
+	99,  // 149: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
+	101, // 150: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
+	14,  // 151: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
+	17,  // 152: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
+	31,  // 153: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
+	62,  // 154: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
+	71,  // 155: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
+	75,  // 156: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
+	78,  // 157: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
+	81,  // 158: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
+	84,  // 159: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
+	86,  // 160: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
+	90,  // 161: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
+	92,  // 162: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
+	94,  // 163: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
+	96,  // 164: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
+	98,  // 165: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
+	100, // 166: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
+	103, // 167: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
+	151, // [151:168] is the sub-list for method output_type
+	134, // [134:151] is the sub-list for method input_type
+	134, // [134:134] is the sub-list for extension type_name
+	134, // [134:134] is the sub-list for extension extendee
+	0,   // [0:134] is the sub-list for field type_name
 }
 
 func init() { file_twg_v1_twg_proto_init() }
@@ -7321,7 +7679,7 @@ func file_twg_v1_twg_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_twg_v1_twg_proto_rawDesc), len(file_twg_v1_twg_proto_rawDesc)),
 			NumEnums:      13,
-			NumMessages:   86,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

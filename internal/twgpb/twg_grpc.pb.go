@@ -435,6 +435,8 @@ const (
 	OffsetStore_ClaimWindow_FullMethodName    = "/twg.v1.OffsetStore/ClaimWindow"
 	OffsetStore_RenewWindow_FullMethodName    = "/twg.v1.OffsetStore/RenewWindow"
 	OffsetStore_CompleteWindow_FullMethodName = "/twg.v1.OffsetStore/CompleteWindow"
+	OffsetStore_Streams_FullMethodName        = "/twg.v1.OffsetStore/Streams"
+	OffsetStore_Prune_FullMethodName          = "/twg.v1.OffsetStore/Prune"
 )
 
 // OffsetStoreClient is the client API for OffsetStore service.
@@ -454,6 +456,8 @@ type OffsetStoreClient interface {
 	ClaimWindow(ctx context.Context, in *ClaimWindowRequest, opts ...grpc.CallOption) (*ClaimWindowResponse, error)
 	RenewWindow(ctx context.Context, in *RenewWindowRequest, opts ...grpc.CallOption) (*RenewWindowResponse, error)
 	CompleteWindow(ctx context.Context, in *CompleteWindowRequest, opts ...grpc.CallOption) (*CompleteWindowResponse, error)
+	Streams(ctx context.Context, in *StreamsRequest, opts ...grpc.CallOption) (*StreamsResponse, error)
+	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
 }
 
 type offsetStoreClient struct {
@@ -564,6 +568,26 @@ func (c *offsetStoreClient) CompleteWindow(ctx context.Context, in *CompleteWind
 	return out, nil
 }
 
+func (c *offsetStoreClient) Streams(ctx context.Context, in *StreamsRequest, opts ...grpc.CallOption) (*StreamsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StreamsResponse)
+	err := c.cc.Invoke(ctx, OffsetStore_Streams_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *offsetStoreClient) Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PruneResponse)
+	err := c.cc.Invoke(ctx, OffsetStore_Prune_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OffsetStoreServer is the server API for OffsetStore service.
 // All implementations must embed UnimplementedOffsetStoreServer
 // for forward compatibility.
@@ -581,6 +605,8 @@ type OffsetStoreServer interface {
 	ClaimWindow(context.Context, *ClaimWindowRequest) (*ClaimWindowResponse, error)
 	RenewWindow(context.Context, *RenewWindowRequest) (*RenewWindowResponse, error)
 	CompleteWindow(context.Context, *CompleteWindowRequest) (*CompleteWindowResponse, error)
+	Streams(context.Context, *StreamsRequest) (*StreamsResponse, error)
+	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
 	mustEmbedUnimplementedOffsetStoreServer()
 }
 
@@ -620,6 +646,12 @@ func (UnimplementedOffsetStoreServer) RenewWindow(context.Context, *RenewWindowR
 }
 func (UnimplementedOffsetStoreServer) CompleteWindow(context.Context, *CompleteWindowRequest) (*CompleteWindowResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CompleteWindow not implemented")
+}
+func (UnimplementedOffsetStoreServer) Streams(context.Context, *StreamsRequest) (*StreamsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Streams not implemented")
+}
+func (UnimplementedOffsetStoreServer) Prune(context.Context, *PruneRequest) (*PruneResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Prune not implemented")
 }
 func (UnimplementedOffsetStoreServer) mustEmbedUnimplementedOffsetStoreServer() {}
 func (UnimplementedOffsetStoreServer) testEmbeddedByValue()                     {}
@@ -822,6 +854,42 @@ func _OffsetStore_CompleteWindow_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OffsetStore_Streams_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StreamsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OffsetStoreServer).Streams(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OffsetStore_Streams_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OffsetStoreServer).Streams(ctx, req.(*StreamsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OffsetStore_Prune_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PruneRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OffsetStoreServer).Prune(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OffsetStore_Prune_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OffsetStoreServer).Prune(ctx, req.(*PruneRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OffsetStore_ServiceDesc is the grpc.ServiceDesc for OffsetStore service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -868,6 +936,14 @@ var OffsetStore_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CompleteWindow",
 			Handler:    _OffsetStore_CompleteWindow_Handler,
+		},
+		{
+			MethodName: "Streams",
+			Handler:    _OffsetStore_Streams_Handler,
+		},
+		{
+			MethodName: "Prune",
+			Handler:    _OffsetStore_Prune_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

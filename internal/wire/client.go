@@ -60,8 +60,9 @@ func (p plugin) Configure(s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 // Source is the plugin as an sdk.Source. Its Reader is an sdk.CreditGranter.
 func (c *Client) Source() sdk.Source { return sourceClient{plugin{c}} }
 
-// Sink is the plugin as an sdk.Sink; with the capabilities offset_store and
-// replayable it is an sdk.OffsetStore and an sdk.Replayer too.
+// Sink is the plugin as an sdk.Sink. With the capability offset_store it is an
+// sdk.OffsetStore too, with replayable an sdk.Replayer, and with both an
+// sdk.RecoveryStore.
 func (c *Client) Sink(caps sdk.Capabilities) sdk.Sink {
 	sink := sinkClient{plugin{c}}
 	store, replay := storeClient{twgpb.NewOffsetStoreClient(c.conn)}, replayClient{twgpb.NewSinkClient(c.conn)}
@@ -69,9 +70,9 @@ func (c *Client) Sink(caps sdk.Capabilities) sdk.Sink {
 	case caps.OffsetStore && caps.Replayable:
 		return struct {
 			sinkClient
-			storeClient
+			recoveryClient
 			replayClient
-		}{sink, store, replay}
+		}{sink, recoveryClient{store}, replay}
 	case caps.OffsetStore:
 		return struct {
 			sinkClient

@@ -36,6 +36,7 @@ func toStreamCoverage(c sdk.StreamCoverage) *twgpb.StreamCoverage {
 	if c.Set != nil {
 		out.Held, out.Void = each(c.Set.Held(), toInterval), each(c.Set.Voids(), toVoid)
 	}
+	out.SetAside = each(c.SetAside, toInterval)
 	return out
 }
 
@@ -59,11 +60,15 @@ func fromStreamCoverage(c *twgpb.StreamCoverage) (sdk.StreamCoverage, error) {
 		}
 		out.Set.AddVoid(void)
 	}
-	return out, nil
+	out.SetAside, err = eachErr(c.SetAside, fromInterval)
+	return out, err
 }
 
 func toCoverageRecord(r sdk.CoverageRecord) *twgpb.CoverageRecord {
-	return &twgpb.CoverageRecord{Stream: toStream(r.Stream), Epoch: toEpoch(r.Epoch), Held: each(r.Held, toInterval), Void: each(r.Void, toVoid)}
+	return &twgpb.CoverageRecord{
+		Stream: toStream(r.Stream), Epoch: toEpoch(r.Epoch), Held: each(r.Held, toInterval), Void: each(r.Void, toVoid),
+		SetAside: each(r.SetAside, toInterval), LiveFloor: r.LiveFloor,
+	}
 }
 
 func fromCoverageRecord(r *twgpb.CoverageRecord) (out sdk.CoverageRecord, err error) {
@@ -76,6 +81,12 @@ func fromCoverageRecord(r *twgpb.CoverageRecord) (out sdk.CoverageRecord, err er
 	if out.Held, err = eachErr(r.Held, fromInterval); err != nil {
 		return out, err
 	}
-	out.Void, err = eachErr(r.Void, fromVoid)
-	return out, err
+	if out.Void, err = eachErr(r.Void, fromVoid); err != nil {
+		return out, err
+	}
+	if out.SetAside, err = eachErr(r.SetAside, fromInterval); err != nil {
+		return out, err
+	}
+	out.LiveFloor = r.LiveFloor
+	return out, checkInterval(coverage.Interval{Next: r.LiveFloor})
 }

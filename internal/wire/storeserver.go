@@ -7,8 +7,8 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// storeServer serves the part of OffsetStore that sdk.OffsetStore has;
-// windows and floors answer that they are not implemented.
+// storeServer serves a sink's offset store; what only an sdk.RecoveryStore has
+// stands in recoveryserver.go.
 type storeServer struct {
 	twgpb.UnimplementedOffsetStoreServer
 	store sdk.OffsetStore

@@ -25,6 +25,8 @@ type events struct {
 	broken   error // the first rule that was broken
 	over     bool
 	tooLate  int
+	// carries is SourceConfig's.
+	carries func(frame.Record) frame.Record
 	// onRevoking ends revoked runs; nil: Revoking does.
 	onRevoking func(context.Context, []uint64)
 }

@@ -52,7 +52,7 @@ func (s *fakeSink) Configure(set sdk.Settings) (sdk.Capabilities, sdk.Diagnostic
 	if s.wrong("touches") {
 		(&fakeState{}).write(statePath(s.Dir))
 	}
-	return sdk.Capabilities{Durable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: s.wrong("both"),
+	return sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: s.wrong("both"),
 		Shapes: []sdk.Shape{sdk.ShapeRaw}, HoldsUntilClose: !s.wrong("denies")}, diags
 }
 
@@ -84,10 +84,14 @@ func (s *fakeSink) Acquire(_ context.Context, owner string, streams []sdk.Stream
 	})
 }
 
-func (s *fakeSink) Coverage(_ context.Context, _ string, streams []sdk.Stream) (out []sdk.StreamCoverage, err error) {
+func (s *fakeSink) Coverage(_ context.Context, lane string, streams []sdk.Stream) (out []sdk.StreamCoverage, err error) {
 	return out, s.transaction(func(st *fakeState) error {
 		for _, x := range streams {
-			c := st.of(x).set()
+			if lane != sdk.LaneRaw {
+				out = append(out, st.lane(lane, x).coverage())
+				continue
+			}
+			c := st.of(x).seen()
 			if s.wrong("overclaims") && c.End() > 0 {
 				for _, i := range c.Held() {
 					i.Next++
@@ -113,9 +117,15 @@ func (s *fakeSink) Cursors(_ context.Context, streams []sdk.Stream) (out []sdk.C
 
 var errFenced = sdk.Errorf(sdk.KindFenced, "record", "another has the stream")
 
-func (s *fakeSink) Record(_ context.Context, _ string, records []sdk.CoverageRecord) error {
+func (s *fakeSink) Record(_ context.Context, lane string, records []sdk.CoverageRecord) error {
 	return s.transaction(func(st *fakeState) error {
 		for _, r := range records {
+			if lane != sdk.LaneRaw {
+				if err := s.recordLane(st, lane, r); err != nil {
+					return err
+				}
+				continue
+			}
 			x := st.of(r.Stream)
 			if r.Epoch != x.Epoch && !s.wrong("recordsany") {
 				return errFenced
@@ -211,7 +221,7 @@ func (w *fakeWriter) commit() error {
 	err := w.s.transaction(func(st *fakeState) error {
 		for _, b := range held {
 			for _, sp := range b.Spans {
-				if sp.Epoch != st.of(sp.Stream).Epoch && !w.s.wrong("fencesnot") {
+				if sp.Epoch != st.of(sp.Stream).Epoch && !w.s.wrong("fencesnot") || sp.Epoch.IsZero() && w.s.wrong("needsepoch") {
 					stale[sp] = true
 				}
 			}

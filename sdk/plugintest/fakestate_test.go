@@ -16,7 +16,12 @@ import (
 
 // fakeState is all that the fake sink's target holds: one file, replaced by
 // each transaction.
-type fakeState struct{ Streams []*fakeStream }
+type fakeState struct {
+	Streams []*fakeStream
+	Lanes   []*fakeLane
+	Windows []*fakeWindow
+	LastID  uint64
+}
 
 type fakeStream struct {
 	Stream  sdk.Stream
@@ -26,6 +31,8 @@ type fakeStream struct {
 	Epoch   sdk.Epoch
 	Owner   string
 	Cursors []sdk.Cursor
+	// RawFloor is below what is there: held says what was.
+	RawFloor int64
 }
 
 func (s *fakeState) of(stream sdk.Stream) *fakeStream {

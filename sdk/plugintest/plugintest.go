@@ -48,6 +48,11 @@ type SourceConfig struct {
 	// called once a case.
 	Service func(testing.TB) Service
 	Invalid []string
+	// Carries is what the service can hold of a record: a source of lines, for
+	// example, has no headers, and no newline in a value. What it returns is
+	// what is produced and must come; of that it must return the same. Nil: all
+	// of a record.
+	Carries func(frame.Record) frame.Record
 	// Shares: two processes with the same settings divide the streams among
 	// each other. Every service then has two streams or more.
 	Shares bool

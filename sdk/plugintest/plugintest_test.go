@@ -147,6 +147,9 @@ func TestWrongSinksFail(t *testing.T) {
 		{"samepoch", "", "epochs"}, {"fencesnot", "", "fenced"}, {"recordsany", "", "record"}, {"overclaims", "", "coverage"},
 		{"newest", "", "cursors"}, {"stops", "", "ping"}, {"", "immortal", "orphan"},
 		{"halfspan", "", "granularity"}, {"interruptible", "", "signals"},
+		{"needsepoch", "", "no-epoch"}, {"swallows", "", "replay"}, {"overreads", "", "replay-held"}, {"forgetful", "", "streams"},
+		{"overwrites", "", "lane-coverage"}, {"lowers", "", "live-floor"}, {"overplans", "", "plan"}, {"samefence", "", "claim"},
+		{"double", "", "claim-together"}, {"renewsany", "", "renew"}, {"completesany", "", "complete"}, {"forgetslost", "", "unrecoverable"}, {"prunesall", "", "prune"},
 	}
 	t.Setenv("LC_FAKE", "name")
 	mustFail(t, "describe", func(t testing.TB) error {

@@ -1,10 +1,16 @@
 package plugintest
 
-import "github.com/twg-io/twg/sdk"
+import (
+	"slices"
+
+	"github.com/twg-io/twg/sdk"
+)
 
 // sinkCases is the acceptance suite of sinks, in the order of
 // docs/protocol.md.
-var sinkCases = []testCase[*sinkRig]{
+var sinkCases = slices.Concat(streamCases, recoveryCases)
+
+var streamCases = []testCase[*sinkRig]{
 	{"describe", "Describe says what the plugin is, and does no I/O.", nil, sinkDescribe},
 	{"configure", "Configure does no I/O; what is wrong with settings is diagnostics, without secrets; capabilities fit each other.", nil, sinkConfigure},
 	{"durable", "What is answered as durable survives kill -9 of the process.", durableOnly, sinkDurable},

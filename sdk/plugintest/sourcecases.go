@@ -16,11 +16,11 @@ var sourceCases = []testCase[*sourceRig]{
 	{"commit", "Every Commit is answered, before Start too; it is stored when the answer says so.", broker, sourceCommit},
 	{"store-position", "A source whose position a store keeps comes without one, also after its restart, and answers every Commit all the same.", storeManaged, sourceStorePosition},
 	{"drop", "After Drop nothing of the run is delivered or committed any more; the stream waits for a Start.", nil, sourceDrop},
-	{"restart", "After kill -9 the streams come again with their committed positions, and a run can begin at any position that was delivered.", nil, sourceRestart},
-	{"new-run", "A Start of a stream that runs drops the run before it.", nil, sourceNewRun},
+	{"restart", "After kill -9 the streams come again with their committed positions, and a run can begin at any position that was delivered.", again, sourceRestart},
+	{"new-run", "A Start of a stream that runs drops the run before it.", again, sourceNewRun},
 	{"unassigned", "A Start of a stream that is not assigned is an error of kind fenced.", nil, sourceUnassigned},
-	{"resolve", "Resolve answers with positions: earliest and latest. It moves nothing.", nil, sourceResolve},
-	{"gap", "A position that cannot be read is a Gap of its run; the source does not reposition itself, and waits for a new Start.", nil, sourceGap},
+	{"resolve", "Resolve answers with positions: earliest and latest. It moves nothing.", hasRecords, sourceResolve},
+	{"gap", "A position that cannot be read is a Gap of its run; the source does not reposition itself, and waits for a new Start.", again, sourceGap},
 	{"stop", "Stop while busy: Stopped within the deadline, and nothing is reported after it.", nil, sourceStop},
 	{"revoke", "Revoking waits for Drop, and Commit is served meanwhile; who gets the stream begins at that position.", broker, sourceRevoke},
 	{"signals", "SIGINT is the host's to act on; SIGTERM ends the session in good order, and the process.", nil, sourceSignals},
@@ -31,6 +31,12 @@ var sourceCases = []testCase[*sourceRig]{
 func broker(c sdk.Capabilities) bool { return c.Position == sdk.PositionBroker }
 
 func storeManaged(c sdk.Capabilities) bool { return c.Position == sdk.PositionStore }
+
+// again: what was delivered can be had again.
+func again(c sdk.Capabilities) bool { return c.Origin != sdk.OriginNonReplayable }
+
+// hasRecords: the source itself has the records, and knows where they end.
+func hasRecords(c sdk.Capabilities) bool { return c.Origin == sdk.OriginReplayable }
 
 func sourceConfigure(r *sourceRig) {
 	p, caps := r.configured(r.service.Settings, 0)

@@ -51,6 +51,7 @@ func (r *sourceRig) joinWith(ping time.Duration) *member {
 	ctx, cancel := soon()
 	defer cancel()
 	m := &member{newEvents(), r, p}
+	m.carries = r.cfg.Carries
 	reader, err := p.Source().Open(ctx, m.events)
 	must(err, "open the source")
 	m.attach(reader)
@@ -166,6 +167,7 @@ func (e *events) resolve(s sdk.Stream, at sdk.StartAt) int64 {
 
 // receives waits for n rows of a stream and compares all of them.
 func (e *events) receives(s sdk.Stream, want []frame.Record) {
+	want = carried(want, e.carries)
 	e.await("row of all that was produced", func() bool { return len(e.rows[s]) >= len(want) })
 	e.get(func() {
 		if len(e.rows[s]) != len(want) {
@@ -205,8 +207,20 @@ func (e *events) close() {
 }
 
 func (r *sourceRig) produce(s sdk.Stream, recs []frame.Record) []frame.Record {
-	must(r.service.Produce(s, recs...), "produce")
+	must(r.service.Produce(s, carried(recs, r.cfg.Carries)...), "produce")
 	return recs
+}
+
+// carried is what a service can hold of records.
+func carried(recs []frame.Record, carries func(frame.Record) frame.Record) []frame.Record {
+	if carries == nil {
+		return recs
+	}
+	out := make([]frame.Record, len(recs))
+	for i, r := range recs {
+		out[i] = carries(r)
+	}
+	return out
 }
 
 // committed is what the service holds.

@@ -117,36 +117,8 @@ func TestDivergedAfterAStart(t *testing.T) {
 			b.create(1, "t", nil)
 			b.fill("t", 0, 0, 100)
 			h, s := manual(t, b, b.settings("g", "t"))
-			b.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
-				b.KeepControl()
-				req := r.(*kmsg.FetchRequest)
-				if p := req.Topics[0].Partitions[0]; p.LastFetchedEpoch != 5 || p.FetchOffset != 50 {
-					return nil, nil, false
-				}
-				resp := emptyFetch(req, 100).(*kmsg.FetchResponse)
-				d := &resp.Topics[0].Partitions[0].DivergingEpoch
-				d.Epoch, d.EndOffset = c.first.epoch, c.first.end
-				return resp, nil, true
-			})
-			failOnce := true
-			b.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(r kmsg.Request) (kmsg.Response, error, bool) {
-				b.KeepControl()
-				req := r.(*kmsg.OffsetForLeaderEpochRequest)
-				if failOnce {
-					failOnce = false
-					return nil, fmt.Errorf("cut the connection"), true
-				}
-				resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
-				rt := kmsg.NewOffsetForLeaderEpochResponseTopic()
-				rp := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
-				if got := req.Topics[0].Partitions[0].LeaderEpoch; got != 3 {
-					t.Errorf("asked for epoch %d, want 3", got)
-				}
-				rp.LeaderEpoch, rp.EndOffset = c.older.epoch, c.older.end
-				rt.Topic, rt.Partitions = "t", append(rt.Partitions, rp)
-				resp.Topics = append(resp.Topics, rt)
-				return resp, nil, true
-			})
+			cutFetches(b, c.first)
+			olderEnds(t, b, c.older)
 			st := sdk.Start{Stream: s, Run: newRun(), Position: 50}
 			if c.cursor != nil {
 				st.Cursor = c.cursor.token()
@@ -164,6 +136,45 @@ func TestDivergedAfterAStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cutFetches answers a fetch from position 50 of epoch 5 with where that epoch
+// ends by the log of now.
+func cutFetches(b *broker, end epochEnd) {
+	b.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		req := r.(*kmsg.FetchRequest)
+		if p := req.Topics[0].Partitions[0]; p.LastFetchedEpoch != 5 || p.FetchOffset != 50 {
+			return nil, nil, false
+		}
+		resp := emptyFetch(req, 100).(*kmsg.FetchResponse)
+		d := &resp.Topics[0].Partitions[0].DivergingEpoch
+		d.Epoch, d.EndOffset = end.epoch, end.end
+		return resp, nil, true
+	})
+}
+
+// olderEnds answers once, after a cut connection, where epoch 3 ends.
+func olderEnds(t *testing.T, b *broker, end epochEnd) {
+	failOnce := true
+	b.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		b.KeepControl()
+		req := r.(*kmsg.OffsetForLeaderEpochRequest)
+		if failOnce {
+			failOnce = false
+			return nil, fmt.Errorf("cut the connection"), true
+		}
+		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
+		rt := kmsg.NewOffsetForLeaderEpochResponseTopic()
+		rp := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
+		if got := req.Topics[0].Partitions[0].LeaderEpoch; got != 3 {
+			t.Errorf("asked for epoch %d, want 3", got)
+		}
+		rp.LeaderEpoch, rp.EndOffset = end.epoch, end.end
+		rt.Topic, rt.Partitions = "t", append(rt.Partitions, rp)
+		resp.Topics = append(resp.Topics, rt)
+		return resp, nil, true
+	})
 }
 
 // TestKnownAs: all that is said about a run carries the name that its Start

@@ -197,21 +197,28 @@ func TestRealEagerMember(t *testing.T) {
 	defer eager.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	for p := range int32(4) {
-		b.fill(topic, p, 20, 20)
-	}
 	var got int
+	each := 20 // records of each partition
 	one.until("all between both", func() bool {
-		// The records that the source committed do not come again.
+		// The records that the source committed do not come again: there have
+		// to be new ones until the other member has some.
+		for p := range int32(4) {
+			if got == 0 {
+				b.fill(topic, p, each, 5)
+			}
+		}
+		if got == 0 {
+			each += 5
+		}
 		poll, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 		got += eager.PollFetches(poll).NumRecords()
 		stop()
-		return got > 0 && len(one.rows)+got >= 160 || ctx.Err() != nil
+		return got > 0 && len(one.rows)+got >= 4*each || ctx.Err() != nil
 	})
 	eager.Close()
 	for p := range int32(4) {
-		b.fill(topic, p, 40, 1)
-		b.untilCommitted("g-"+topic, topic, p, 41)
+		b.fill(topic, p, each, 1)
+		b.untilCommitted("g-"+topic, topic, p, int64(each)+1)
 	}
 }
 

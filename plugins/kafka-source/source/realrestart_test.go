@@ -86,7 +86,7 @@ func underLoad(t *testing.T, b *broker, protocol, group string, replicas int16, 
 	}
 	all := new(delivered)
 	h := newHost(t)
-	h.onBatch = all.add
+	h.onBatch, h.brokersGo = all.add, true
 	set := b.member(protocol, topic)
 	set.Group = group
 	h.open(set)

@@ -3,8 +3,10 @@ package dirlog
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 
 	"github.com/twg-io/twg/plugins/parquet/footer"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -19,25 +21,32 @@ type Claim struct {
 type Rollback struct {
 	// Fenced are the claims that do not hold, with the reason.
 	Fenced map[Claim]string
-	// Overlap: another commit holds part of the spans by now.
+	// Overlap: part of the spans is held by another commit by now, or pruned.
 	Overlap bool
 }
 
-// Missing returns the parts of i that the log does not hold yet, as far as its
-// commits have been read. Coverage only grows, so that what is held stays so;
-// what is missing may be committed by another writer meanwhile, which Commit
-// finds out.
+// Missing returns the parts of i that the log does not hold yet, and that lie
+// above the raw floor, as far as its commits have been read. Both only grow, so
+// that what is not missing stays so; what is missing may be committed by
+// another writer meanwhile, which Commit finds out.
 func (l *Log) Missing(s sdk.Stream, i coverage.Interval) []coverage.Interval {
 	if !useCoverage {
 		return []coverage.Interval{i}
 	}
 	l.state.RLock()
 	defer l.state.RUnlock()
-	return l.st.peek(s).set.Missing(i)
+	return l.st.peek(s).missing(i)
 }
 
-// known is the coverage of one stream as far as commits have been read.
-func (l *Log) known(s sdk.Stream) *coverage.Set {
+// missing leaves out what lies below the raw floor: what was pruned would come
+// back.
+func (p *stream) missing(i coverage.Interval) []coverage.Interval {
+	i.From = max(i.From, p.rawFloor())
+	return p.set.Missing(i)
+}
+
+// covered is the coverage of one stream as far as commits have been read.
+func (l *Log) covered(s sdk.Stream) *coverage.Set {
 	l.state.RLock()
 	defer l.state.RUnlock()
 	return l.st.peek(s).set.Clone()
@@ -46,7 +55,7 @@ func (l *Log) known(s sdk.Stream) *coverage.Set {
 // UsefulCursors leaves out the cursors of one stream that will not be needed
 // once spans are committed too.
 func (l *Log) UsefulCursors(s sdk.Stream, cs []sdk.Cursor, spans []coverage.Interval) []sdk.Cursor {
-	set := l.known(s)
+	set := l.covered(s)
 	for _, i := range spans {
 		set.AddHeld(i)
 	}
@@ -59,14 +68,16 @@ func NewCommitID() (id [16]byte) {
 	return id
 }
 
+// errRefused ends a commit whose refusal the caller has noted.
+var errRefused = errors.New("refused")
+
 // Commit appends the data file t, which is complete and fsynced, if all
-// claims hold and no other commit holds any of its spans. It is durable when
+// claims hold and no part of its spans is held by another commit, or pruned. It is durable when
 // Commit returns nil, nil. The caller discards t in every case.
 func (l *Log) Commit(ctx context.Context, t *Temp, f *footer.Footer, claims []Claim) (*Rollback, error) {
-	l.commit.Lock()
-	defer l.commit.Unlock()
 	var rb *Rollback
-	err := l.append(ctx, func() (*Temp, *footer.Footer, error) {
+	t.Kept = true
+	err := l.log.Append(ctx, func() (*Temp, *footer.Footer, error) {
 		if rb = l.refusal(f, claims); rb != nil {
 			return nil, nil, errRefused
 		}
@@ -75,25 +86,23 @@ func (l *Log) Commit(ctx context.Context, t *Temp, f *footer.Footer, claims []Cl
 	if rb != nil {
 		return rb, nil
 	}
-	return nil, opError("commit to "+l.Path(), err)
+	return nil, linklog.OpError("commit to "+l.Path(), err)
 }
 
 // Settle says that spans which the log held already may be answered as
 // durable: the claims hold, and what was read is durable.
 func (l *Log) Settle(ctx context.Context, claims []Claim) (*Rollback, error) {
-	l.commit.Lock()
-	defer l.commit.Unlock()
-	err := l.usable(ctx)
-	if err == nil {
-		err = l.refresh(ctx)
-	}
-	if err != nil {
-		return nil, opError("read "+l.Path(), err)
-	}
-	if rb := l.refusal(&footer.Footer{}, claims); rb != nil {
+	var rb *Rollback
+	err := l.log.Settle(ctx, func() error {
+		if rb = l.refusal(&footer.Footer{}, claims); rb != nil {
+			return errRefused
+		}
+		return nil
+	})
+	if rb != nil {
 		return rb, nil
 	}
-	return nil, opError("sync "+l.Path(), l.syncDir())
+	return nil, linklog.OpError("sync "+l.Path(), err)
 }
 
 // refusal checks a data commit against the state.
@@ -105,7 +114,7 @@ func (l *Log) refusal(f *footer.Footer, claims []Claim) *Rollback {
 		}
 	}
 	for _, s := range f.Spans {
-		if useCoverage && len(l.st.peek(s.Stream).set.HeldWithin(s.Interval)) > 0 {
+		if m := l.st.peek(s.Stream).missing(s.Interval); useCoverage && (len(m) != 1 || m[0] != s.Interval) {
 			rb.Overlap = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/plugins/parquet/footer"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/plugins/parquet/rawfile"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
@@ -24,6 +25,9 @@ func open(t testing.TB, m *disk.Mem) *Log {
 	}
 	return l
 }
+
+func last(l *Log) uint64       { return l.log.Last() }
+func checkpoint(l *Log) uint64 { return l.log.Checkpoint() }
 
 func acquire(t testing.TB, l *Log, owner string, s sdk.Stream) sdk.Epoch {
 	t.Helper()
@@ -128,22 +132,22 @@ func TestCheckpointStandsForWhatIsBeforeIt(t *testing.T) {
 	m := disk.NewMem()
 	l := open(t, m)
 	e := acquire(t, l, "host-1", streamA)
-	for i := range int64(CheckpointEvery + 10) {
+	for i := range int64(linklog.CheckpointEvery + 10) {
 		mustCommit(t, l, streamA, e, 2*i, 2*i+1)
 	}
 	want := open(t, m)
-	if want.st.checkpoint == 0 {
+	if checkpoint(want) == 0 {
 		t.Fatal("no checkpoint was written")
 	}
-	for n := uint64(1); n < want.st.checkpoint; n++ {
+	for n := uint64(1); n < checkpoint(want); n++ {
 		m.Delete(FileName(n))
 	}
 	got := open(t, m)
-	if g, w := len(held(t, got, streamA).Held()), CheckpointEvery+10; g != w {
+	if g, w := len(held(t, got, streamA).Held()), linklog.CheckpointEvery+10; g != w {
 		t.Errorf("%d intervals after old commits are gone, want %d", g, w)
 	}
 	mustCommit(t, got, streamA, e, 1, 2)
-	m.Delete(FileName(got.st.checkpoint + 1))
+	m.Delete(FileName(checkpoint(got) + 1))
 	if _, err := Open(context.Background(), m.Dir()); sdk.KindOf(err) != sdk.KindFatal {
 		t.Errorf("a hole above the checkpoint was accepted: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/plugins/parquet/footer"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -47,17 +48,20 @@ func cells(s sdk.Stream, i coverage.Interval) (out []cell) {
 	return out
 }
 
-// readDumb reads the log; anything that breaks a rule is an error.
-func readDumb(m *disk.Mem) (*dumb, error) {
+// readDumb reads the log; anything that breaks a rule is an error. Commits are
+// removed the oldest first, so one may be missing before others only if gaps:
+// the power went, and some removals had reached the disk and others not. Then a
+// later checkpoint has to stand for all that is before it.
+func readDumb(m *disk.Mem, gaps bool) (*dumb, error) {
 	names, _ := m.Dir().List()
 	var ns []uint64
 	for _, name := range names {
-		if n, ok, _ := number(name); ok {
+		if n, ok, _ := linklog.Number(name, suffix); ok {
 			ns = append(ns, n)
 		}
 	}
 	slices.Sort(ns)
-	d, begun := newDumb(), false
+	d, begun, rows := newDumb(), false, map[cell]bool{}
 	for k, n := range ns {
 		b := m.Bytes(FileName(n))
 		f, err := footer.Read(bytes.NewReader(b), int64(len(b)))
@@ -65,7 +69,15 @@ func readDumb(m *disk.Mem) (*dumb, error) {
 			return nil, fmt.Errorf("INV7: commit %d: %w", n, err)
 		}
 		if k > 0 && n != ns[k-1]+1 {
-			return nil, fmt.Errorf("commit %d is missing", n-1)
+			if !gaps {
+				return nil, fmt.Errorf("commit %d is missing", n-1)
+			}
+			d, begun = newDumb(), false
+		}
+		for _, s := range f.Spans {
+			for _, c := range cells(s.Stream, s.Interval) {
+				rows[c] = rows[c] || f.Kind != footer.Checkpoint
+			}
 		}
 		if begun = begun || n == 1 || f.Kind == footer.Checkpoint; !begun {
 			continue // pruned before it
@@ -75,7 +87,12 @@ func readDumb(m *disk.Mem) (*dumb, error) {
 		}
 	}
 	if !begun && len(ns) > 0 {
-		return nil, fmt.Errorf("commits %d and on have no checkpoint", ns[0])
+		return nil, fmt.Errorf("commits up to %d: some are missing, and no checkpoint follows", ns[len(ns)-1])
+	}
+	for c := range d.held {
+		if !rows[c] {
+			return nil, fmt.Errorf("INV7: %v is held, and no file has it", c)
+		}
 	}
 	return d, nil
 }
@@ -87,7 +104,7 @@ func (d *dumb) apply(n uint64, f *footer.Footer) error {
 		if err := c.add(f); err != nil {
 			return err
 		}
-		if d.last > 0 && (fmt.Sprint(c.held) != fmt.Sprint(d.held) || fmt.Sprint(c.void) != fmt.Sprint(d.void) || fmt.Sprint(c.epochs) != fmt.Sprint(d.epochs)) {
+		if d.last > 0 && (!c.follows(d) || fmt.Sprint(c.epochs) != fmt.Sprint(d.epochs)) {
 			return fmt.Errorf("it says %v, the commits before it %v", c, d)
 		}
 		*d = *c
@@ -110,6 +127,32 @@ func (d *dumb) apply(n uint64, f *footer.Footer) error {
 	}
 	d.last = n
 	return nil
+}
+
+// follows: a checkpoint says what the commits before it say, but for what was
+// held and is pruned.
+func (c *dumb) follows(d *dumb) bool {
+	for x := range d.held {
+		if !c.held[x] && !c.void[x] {
+			return false
+		}
+	}
+	for x := range d.void {
+		if !c.void[x] {
+			return false
+		}
+	}
+	for x := range c.held {
+		if !d.held[x] {
+			return false
+		}
+	}
+	for x := range c.void {
+		if !d.void[x] && (!d.held[x] || c.held[x]) {
+			return false
+		}
+	}
+	return true
 }
 
 // owns: INV6, each write is under the current epoch.
@@ -152,7 +195,9 @@ type world struct {
 	procs []*proc
 	told  *dumb // what somebody was told is durable; only held and void
 	tried map[cell]bool
-	fuse  int // operations until the process that acts dies; negative: none
+	below map[sdk.Stream]int64 // the highest that somebody asked to prune
+	cut   bool                 // the power went
+	fuse  int                  // operations until the process that acts dies; negative: none
 }
 
 type proc struct {
@@ -179,7 +224,7 @@ func (w *world) boot() *proc {
 	if err != nil {
 		return nil // it died on the way
 	}
-	l.every = 4
+	l.log.Every = 4
 	p.log = l
 	return p
 }
@@ -190,6 +235,18 @@ func (w *world) pick(t *rapid.T) (int, *proc) {
 		w.procs[i] = w.boot()
 	}
 	return i, w.procs[i]
+}
+
+// dumb reads the log outside of any process.
+func (w *world) dumb(t *rapid.T) *dumb {
+	fuse := w.fuse
+	w.fuse = -1
+	defer func() { w.fuse = fuse }()
+	d, err := readDumb(w.m, w.cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // act lets a process do something, and die in it at some step or not at all.
@@ -222,10 +279,7 @@ func (w *world) acquire(p *proc, s sdk.Stream) error {
 }
 
 func (w *world) commit(t *rapid.T, p *proc, s sdk.Stream, in coverage.Interval) error {
-	before, err := readDumb(w.m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := w.dumb(t)
 	for _, i := range p.log.Missing(s, in) {
 		for _, c := range cells(s, i) {
 			w.tried[c] = true
@@ -272,28 +326,62 @@ func (w *world) record(p *proc, s sdk.Stream, in coverage.Interval) error {
 		Void: []coverage.Void{{Interval: in, Reason: coverage.Retention}}}})
 }
 
-// prune removes commits below the newest checkpoint, once that is durable, in
-// order.
-func (w *world) prune(t *rapid.T) {
-	w.m.Dir().Sync()
+// prune prunes the beginning of a stream.
+func (w *world) prune(t *rapid.T, p *proc, s sdk.Stream) error {
+	below := rapid.Int64Range(0, modelPositions).Draw(t, "below")
+	before := w.dumb(t)
+	dry := rapid.IntRange(0, 4).Draw(t, "dry") == 0
+	if !dry {
+		w.below[s] = max(w.below[s], below)
+	}
+	got, err := p.log.Prune(context.Background(), []sdk.Prune{{Stream: s, Below: below}}, dry)
+	if err != nil {
+		return err
+	}
+	after := w.dumb(t)
+	if dry && (fmt.Sprint(after.held) != fmt.Sprint(before.held)) {
+		t.Fatal("a dry run changed something")
+	}
+	for c := range after.held {
+		if !dry && c.s == s && c.p < got[0].RawFloor {
+			t.Fatalf("the raw floor is %d and %v is held", got[0].RawFloor, c)
+		}
+	}
+	for x := int64(0); x < got[0].RawFloor; x++ {
+		if c := (cell{s, x}); !before.held[c] && !before.void[c] {
+			t.Fatalf("the raw floor is %d, above the hole at %v", got[0].RawFloor, c)
+		}
+		if !dry {
+			w.told.void[cell{s, x}] = true
+		}
+	}
+	return w.checkFiles(t, s, got[0].RawFloor, dry)
+}
+
+// checkFiles: after a Prune no file has anything below the floor.
+func (w *world) checkFiles(t *rapid.T, s sdk.Stream, floor int64, dry bool) error {
+	fuse := w.fuse
+	w.fuse = -1
 	names, _ := w.m.Dir().List()
-	slices.Sort(names)
-	last := 0
-	for i, name := range names {
+	w.fuse = fuse
+	for _, name := range names {
 		b := w.m.Bytes(name)
-		if f, err := footer.Read(bytes.NewReader(b), int64(len(b))); err == nil && f.Kind == footer.Checkpoint && !isTemp(name) {
-			last = i
+		f, err := footer.Read(bytes.NewReader(b), int64(len(b)))
+		if err != nil || linklog.IsTemp(name) || f.Kind == footer.Checkpoint || dry {
+			continue
+		}
+		for _, x := range f.Spans {
+			if x.Stream == s && x.From < floor {
+				t.Fatalf("the raw floor is %d, and %s holds [%d,%d)", floor, name, x.From, x.Next)
+			}
 		}
 	}
-	if last > 0 {
-		for _, name := range names[:rapid.IntRange(0, last).Draw(t, "prune")] {
-			w.m.Delete(name)
-		}
-	}
+	return nil
 }
 
 func (w *world) powerCut(t *rapid.T) {
 	w.m.PowerCut(func(what string) bool { return rapid.Bool().Draw(t, what) })
+	w.cut = true
 	for i := range w.procs {
 		w.procs[i] = nil
 	}
@@ -301,12 +389,9 @@ func (w *world) powerCut(t *rapid.T) {
 
 // check compares with the dumb reader after every step.
 func (w *world) check(t *rapid.T) {
-	d, err := readDumb(w.m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := w.dumb(t)
 	for c := range w.told.held {
-		if !d.held[c] {
+		if !d.held[c] && !(d.void[c] && c.p < w.below[c.s]) {
 			t.Fatalf("INV8: %v was told to be held, and is not", c)
 		}
 	}
@@ -324,7 +409,7 @@ func (w *world) check(t *rapid.T) {
 
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{m: disk.NewMem(), procs: make([]*proc, 3), told: newDumb(), tried: map[cell]bool{}, fuse: -1}
+		w := &world{m: disk.NewMem(), procs: make([]*proc, 3), told: newDumb(), tried: map[cell]bool{}, below: map[sdk.Stream]int64{}, fuse: -1}
 		w.m.Fail = w.fail
 		interval := func(t *rapid.T) coverage.Interval {
 			from := rapid.Int64Range(0, modelPositions-1).Draw(t, "from")
@@ -343,7 +428,9 @@ func TestAgainstModel(t *testing.T) {
 				in := interval(t)
 				w.act(t, func(p *proc, s sdk.Stream) error { return w.record(p, s, in) })
 			},
-			"prune":     w.prune,
+			"prune": func(t *rapid.T) {
+				w.act(t, func(p *proc, s sdk.Stream) error { return w.prune(t, p, s) })
+			},
 			"power cut": w.powerCut,
 			"":          w.check,
 		})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -109,12 +110,12 @@ func TestTwoProcesses(t *testing.T) {
 	if got := held(t, again, streamB).FirstHole(); got < told {
 		t.Errorf("child: first hole %d, and %d was told", got, told)
 	}
-	names, err := again.dir.List()
+	names, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if isTemp(name) {
+		if name := name.Name(); linklog.IsTemp(name) {
 			t.Errorf("%s was left", name)
 		}
 	}

@@ -10,11 +10,9 @@ import (
 	"github.com/twg-io/twg/sdk/coverage"
 )
 
-// state is what the commits up to last say.
+// state is what the commits say.
 type state struct {
-	last       uint64
-	checkpoint uint64 // the newest one; 0: none
-	streams    map[sdk.Stream]*stream
+	streams map[sdk.Stream]*stream
 }
 
 type stream struct {
@@ -44,12 +42,11 @@ func (st *state) peek(s sdk.Stream) *stream {
 	return &stream{}
 }
 
-// apply adds commit n. An error means that n can not have been written by the
+// apply adds a commit. An error means that it can not have been written by the
 // rules, and leaves st undefined.
-func (st *state) apply(n uint64, f *footer.Footer) error {
+func (st *state) apply(f *footer.Footer) error {
 	if f.Kind == footer.Checkpoint {
 		st.streams = map[sdk.Stream]*stream{}
-		st.checkpoint = n
 	}
 	if f.Kind == footer.Data || f.Kind == footer.Record {
 		if err := st.check(f); err != nil {
@@ -70,7 +67,6 @@ func (st *state) apply(n uint64, f *footer.Footer) error {
 		st.stream(v.Stream).set.AddVoid(v.Void)
 	}
 	st.addCursors(f.Cursors)
-	st.last = n
 	return nil
 }
 
@@ -117,7 +113,7 @@ func UsefulCursors(cs []sdk.Cursor, set *coverage.Set) []sdk.Cursor {
 
 // whole is the state as a checkpoint.
 func (st *state) whole() *footer.Footer {
-	f := &footer.Footer{Kind: footer.Checkpoint}
+	f := &footer.Footer{CommitID: NewCommitID(), Kind: footer.Checkpoint}
 	for _, s := range sortedStreams(st.streams) {
 		p := st.streams[s]
 		for _, i := range p.set.Held() {

@@ -3,17 +3,14 @@ package dirlog
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 
 	"github.com/twg-io/twg/internal/faultpoint"
 	"github.com/twg-io/twg/plugins/parquet/footer"
+	"github.com/twg-io/twg/plugins/parquet/linklog"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
-
-// errRefused ends an append whose refusal the caller has noted.
-var errRefused = errors.New("refused")
 
 // Acquire issues a new epoch for each stream: a commit of no rows, durable
 // when Acquire returns.
@@ -26,17 +23,15 @@ func (l *Log) Acquire(ctx context.Context, owner string, streams []sdk.Stream) (
 	if len(streams) == 0 {
 		return nil, nil
 	}
-	l.commit.Lock()
-	defer l.commit.Unlock()
 	var out []sdk.Acquired
-	err := l.append(ctx, func() (*Temp, *footer.Footer, error) {
+	err := l.log.Append(ctx, func() (*Temp, *footer.Footer, error) {
 		f := &footer.Footer{Kind: footer.Acquire}
 		out = l.nextEpochs(owner, streams, f)
-		return l.empty(f)
+		return l.plain(f)
 	})
 	faultpoint.Hit("acquire")
 	if err != nil {
-		return nil, opError("acquire epochs in "+l.Path(), err)
+		return nil, linklog.OpError("acquire epochs in "+l.Path(), err)
 	}
 	return out, nil
 }
@@ -57,19 +52,20 @@ func (l *Log) nextEpochs(owner string, streams []sdk.Stream, f *footer.Footer) [
 // durable before it returns.
 func (l *Log) Coverage(ctx context.Context, streams []sdk.Stream) ([]sdk.StreamCoverage, error) {
 	var out []sdk.StreamCoverage
-	err := l.current(ctx, func() {
+	err := l.log.Current(ctx, func() error {
 		for _, s := range streams {
 			out = append(out, sdk.StreamCoverage{Stream: s, Set: l.st.peek(s).set.Clone()})
 		}
+		return nil
 	})
-	return out, opError("read coverage of "+l.Path(), err)
+	return out, linklog.OpError("read coverage of "+l.Path(), err)
 }
 
 // Cursors returns, for each stream that has one, the newest cursor at or
 // below its contiguous frontier.
 func (l *Log) Cursors(ctx context.Context, streams []sdk.Stream) ([]sdk.Cursor, error) {
 	var out []sdk.Cursor
-	err := l.current(ctx, func() {
+	err := l.log.Current(ctx, func() error {
 		for _, s := range streams {
 			p := l.st.peek(s)
 			hole := p.set.FirstHole()
@@ -80,53 +76,25 @@ func (l *Log) Cursors(ctx context.Context, streams []sdk.Stream) ([]sdk.Cursor, 
 				}
 			}
 		}
+		return nil
 	})
-	return out, opError("read cursors of "+l.Path(), err)
-}
-
-// current reads the newest commits and makes them durable, then calls f.
-func (l *Log) current(ctx context.Context, f func()) error {
-	l.commit.Lock()
-	defer l.commit.Unlock()
-	err := l.usable(ctx)
-	if err == nil {
-		err = l.refresh(ctx)
-	}
-	if err == nil {
-		err = l.relyOn()
-	}
-	if err == nil {
-		f()
-	}
-	return err
+	return out, linklog.OpError("read cursors of "+l.Path(), err)
 }
 
 // Record adds coverage without rows under the streams' epochs, all or none.
 // A void takes only what is neither held nor void yet.
 func (l *Log) Record(ctx context.Context, records []sdk.CoverageRecord) error {
-	l.commit.Lock()
-	defer l.commit.Unlock()
-	op := "record coverage in " + l.Path()
-	if err := l.usable(ctx); err != nil {
-		return opError(op, err)
-	}
-	if err := l.refresh(ctx); err != nil {
-		return opError(op, err)
-	}
-	err := l.append(ctx, func() (*Temp, *footer.Footer, error) {
+	err := l.log.Renew(ctx, func() (*Temp, *footer.Footer, error) {
 		f, err := l.recordFooter(records)
 		if err == nil && len(f.Spans)+len(f.Voids) == 0 {
-			err = errRefused // nothing is new
+			err = linklog.ErrNothing
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		return l.empty(f)
+		return l.plain(f)
 	})
-	if errors.Is(err, errRefused) {
-		err = l.relyOn()
-	}
-	return opError(op, err)
+	return linklog.OpError("record coverage in "+l.Path(), err)
 }
 
 func (l *Log) recordFooter(records []sdk.CoverageRecord) (*footer.Footer, error) {
@@ -138,8 +106,9 @@ func (l *Log) recordFooter(records []sdk.CoverageRecord) (*footer.Footer, error)
 		if !r.Epoch.IsZero() {
 			f.Epochs = append(f.Epochs, footer.Epoch{Stream: r.Stream, Epoch: r.Epoch})
 		}
-		set := l.st.peek(r.Stream).set.Clone()
+		set, floor := l.st.peek(r.Stream).set.Clone(), l.st.peek(r.Stream).rawFloor()
 		for _, h := range r.Held {
+			h.From = max(h.From, floor)
 			for _, i := range set.Missing(h) {
 				f.Spans = append(f.Spans, footer.Span{Stream: r.Stream, Interval: i})
 				set.AddHeld(i)
@@ -168,4 +137,49 @@ func (l *Log) fence(c Claim) string {
 		return fmt.Sprintf("the write has epoch %d of %s, which this directory never issued", c.Epoch.Number, c.Stream)
 	}
 	return fmt.Sprintf("%s was acquired by %q (epoch %d); the write has epoch %d", c.Stream, p.owner, p.epoch.Number, c.Epoch.Number)
+}
+
+// Check says whether epochs that are given are the current ones.
+func (l *Log) Check(ctx context.Context, claims []Claim) error {
+	err := l.log.Current(ctx, func() error {
+		for _, c := range claims {
+			if reason := l.fence(c); reason != "" {
+				return sdk.Errorf(sdk.KindFenced, "", "%s", reason)
+			}
+		}
+		return nil
+	})
+	return linklog.OpError("check epochs in "+l.Path(), err)
+}
+
+// Streams returns every stream that the log has an epoch or coverage of.
+func (l *Log) Streams(ctx context.Context) ([]sdk.Stream, error) {
+	var out []sdk.Stream
+	err := l.log.Current(ctx, func() error {
+		out = sortedStreams(l.st.streams)
+		return nil
+	})
+	return out, linklog.OpError("list streams of "+l.Path(), err)
+}
+
+// RawFloors returns, for each stream, the position below which it was pruned.
+func (l *Log) RawFloors(ctx context.Context, streams []sdk.Stream) ([]int64, error) {
+	var out []int64
+	err := l.log.Current(ctx, func() error {
+		for _, s := range streams {
+			out = append(out, l.st.peek(s).rawFloor())
+		}
+		return nil
+	})
+	return out, linklog.OpError("read raw floors of "+l.Path(), err)
+}
+
+// rawFloor is where the last pruned void ends.
+func (p *stream) rawFloor() (floor int64) {
+	for _, v := range p.set.Voids() {
+		if v.Reason == coverage.Pruned {
+			floor = v.Next
+		}
+	}
+	return floor
 }

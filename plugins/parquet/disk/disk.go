@@ -29,6 +29,12 @@ type Dir interface {
 	RemoveStale(name string) (bool, error)
 	// Sync makes every change of names that happened before it durable.
 	Sync() error
+	// Sub opens a directory in this one, making it, durably, if it is missing.
+	Sub(name string) (Dir, error)
+	// Lock takes a lock that ends with the process at the latest, and leaves
+	// note for whoever finds it taken: then lock is nil, and holder is the note
+	// of the process that has it (empty, if it has just taken it).
+	Lock(name string, note []byte) (lock io.Closer, holder []byte, err error)
 	// Close releases the directory.
 	Close() error
 }

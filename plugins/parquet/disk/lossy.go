@@ -31,6 +31,15 @@ type lossyFile struct {
 	born   int // d.syncs when it was linked
 }
 
+// Sub implements Dir.
+func (l *lossy) Sub(name string) (Dir, error) {
+	d, err := l.Dir.Sub(name)
+	if err != nil {
+		return nil, err
+	}
+	return newLossy(d, l.lazy), nil
+}
+
 func (l *lossy) List() ([]string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,25 +2,34 @@ package disk
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 )
 
 // Mem is a directory in memory that knows what a power cut would leave of it.
-// Several Dirs may be opened on it, one a simulated process. Tests use it.
+// Several Dirs may be opened on it, one a simulated process. What lies in a
+// directory below it has names like "sub/name" here. Tests use it.
 type Mem struct {
 	mu      sync.Mutex
 	names   map[string]*inode
 	durable map[string]*inode // names as of the last Sync
 	boots   int               // power cuts so far
-	// dirBroken: a Sync failed and no name was changed since. As with a file,
-	// the next Sync reports success and makes nothing durable; only who had the
-	// directory open at the failure gets the error too, once (dirErrors).
-	dirBroken bool
-	dirErrors int
+	dirs    map[string]*memHealth
+	locks   map[string]*memLock
 	// Fail, if set, is asked before every operation; an error fails it. The
 	// operation is one of "list", "open", "create", "write", "sync", "link",
 	// "remove", "syncdir".
 	Fail func(op, name string) error
+}
+
+// memHealth is one directory's. broken: a Sync failed and no name was changed
+// since. As with a file, the next Sync reports success and makes nothing
+// durable; only who had the directory open at the failure gets the error too,
+// once (errors counts them).
+type memHealth struct {
+	broken bool
+	errors int
 }
 
 type inode struct {
@@ -42,38 +51,50 @@ type process struct {
 
 // NewMem returns an empty directory.
 func NewMem() *Mem {
-	return &Mem{names: map[string]*inode{}, durable: map[string]*inode{}}
+	return &Mem{names: map[string]*inode{}, durable: map[string]*inode{}, dirs: map[string]*memHealth{}, locks: map[string]*memLock{}}
 }
 
 // Dir opens the directory as a new process.
 func (m *Mem) Dir() *MemDir {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return &MemDir{m: m, proc: &process{boot: m.boots}, seen: m.dirErrors}
+	return m.open("", &process{boot: m.boots})
+}
+
+// open opens the directory whose names have a prefix. m.mu is held.
+func (m *Mem) open(prefix string, proc *process) *MemDir {
+	h := m.dirs[prefix]
+	if h == nil {
+		h = &memHealth{}
+		m.dirs[prefix] = h
+	}
+	return &MemDir{m: m, proc: proc, prefix: prefix, health: h, seen: h.errors}
 }
 
 // PowerCut forgets what was not synced: keep decides, for each change that is
 // not durable, whether it happened to reach the disk. Every open Dir is dead.
-// keep is called in no particular order.
+// keep is called in the order of the names.
 // Content that was never synced survives as garbage of keep's choice.
 func (m *Mem) PowerCut(keep func(what string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.boots++
-	m.dirBroken = false
+	for _, h := range m.dirs {
+		h.broken = false
+	}
 	after := map[string]*inode{}
-	for name, ino := range m.durable {
-		if m.names[name] == ino || !keep("removal of "+name) {
+	for _, name := range slices.Sorted(maps.Keys(m.durable)) {
+		if ino := m.durable[name]; m.names[name] == ino || !keep("removal of "+name) {
 			after[name] = ino
 		}
 	}
-	for name, ino := range m.names {
-		if m.durable[name] != ino && keep("link "+name) {
+	for _, name := range slices.Sorted(maps.Keys(m.names)) {
+		if ino := m.names[name]; m.durable[name] != ino && keep("link "+name) {
 			after[name] = ino
 		}
 	}
-	for _, ino := range after {
-		ino.cut(keep)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		after[name].cut(keep)
 	}
 	m.names, m.durable = after, map[string]*inode{}
 	for name, ino := range after {

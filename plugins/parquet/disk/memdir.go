@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 )
 
 // MemDir is a Mem as one process has it open.
 type MemDir struct {
-	m    *Mem
-	proc *process
-	seen int // of Mem.dirErrors
+	m      *Mem
+	proc   *process
+	prefix string // of the names in it; empty: the directory itself
+	health *memHealth
+	seen   int // of health.errors
 }
 
 // Kill ends the process: its locks are gone and its calls fail.
@@ -21,6 +24,7 @@ func (d *MemDir) Kill() {
 	d.proc.dead = true
 }
 
+// begin locks the directory. name is a full one.
 func (d *MemDir) begin(op, name string) error {
 	d.m.mu.Lock()
 	if d.proc.dead || d.proc.boot != d.m.boots {
@@ -49,13 +53,22 @@ func (d *MemDir) List() ([]string, error) {
 	}
 	var out []string
 	for name := range d.m.names {
-		out = append(out, name)
+		if d.has(name) {
+			out = append(out, strings.TrimPrefix(name, d.prefix))
+		}
 	}
 	return out, nil
 }
 
+// has reports whether a full name is of a file in this very directory.
+func (d *MemDir) has(name string) bool {
+	rest, ok := strings.CutPrefix(name, d.prefix)
+	return ok && !strings.Contains(rest, "/")
+}
+
 // Exists implements Dir.
 func (d *MemDir) Exists(name string) (bool, error) {
+	name = d.prefix + name
 	defer d.m.mu.Unlock()
 	if err := d.begin("open", name); err != nil {
 		return false, err
@@ -65,6 +78,7 @@ func (d *MemDir) Exists(name string) (bool, error) {
 
 // Open implements Dir.
 func (d *MemDir) Open(name string) (Reader, error) {
+	name = d.prefix + name
 	defer d.m.mu.Unlock()
 	if err := d.begin("open", name); err != nil {
 		return nil, err
@@ -78,6 +92,7 @@ func (d *MemDir) Open(name string) (Reader, error) {
 
 // Create implements Dir.
 func (d *MemDir) Create(name string) (File, error) {
+	name = d.prefix + name
 	defer d.m.mu.Unlock()
 	if err := d.begin("create", name); err != nil {
 		return nil, err
@@ -85,7 +100,7 @@ func (d *MemDir) Create(name string) (File, error) {
 	if d.m.names[name] != nil {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}
-	d.m.dirBroken = false
+	d.health.broken = false
 	ino := &inode{owner: d.proc}
 	d.m.names[name] = ino
 	return &memFile{d, ino, name}, nil
@@ -93,6 +108,7 @@ func (d *MemDir) Create(name string) (File, error) {
 
 // Link implements Dir.
 func (d *MemDir) Link(from, to string) error {
+	from, to = d.prefix+from, d.prefix+to
 	defer d.m.mu.Unlock()
 	if err := d.begin("link", to); err != nil {
 		return err
@@ -104,13 +120,14 @@ func (d *MemDir) Link(from, to string) error {
 	if d.m.names[to] != nil {
 		return &fs.PathError{Op: "link", Path: to, Err: fs.ErrExist}
 	}
-	d.m.dirBroken = false
+	d.health.broken = false
 	d.m.names[to] = ino
 	return nil
 }
 
 // Remove implements Dir.
 func (d *MemDir) Remove(name string) error {
+	name = d.prefix + name
 	defer d.m.mu.Unlock()
 	if err := d.begin("remove", name); err != nil {
 		return err
@@ -118,13 +135,14 @@ func (d *MemDir) Remove(name string) error {
 	if d.m.names[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
-	d.m.dirBroken = false
+	d.health.broken = false
 	delete(d.m.names, name)
 	return nil
 }
 
 // RemoveStale implements Dir.
 func (d *MemDir) RemoveStale(name string) (bool, error) {
+	name = d.prefix + name
 	defer d.m.mu.Unlock()
 	if err := d.begin("remove", name); err != nil {
 		return false, err
@@ -140,24 +158,34 @@ func (d *MemDir) RemoveStale(name string) (bool, error) {
 // Sync implements Dir.
 func (d *MemDir) Sync() error {
 	defer d.m.mu.Unlock()
-	if err := d.begin("syncdir", ""); err != nil {
+	if err := d.begin("syncdir", d.prefix); err != nil {
 		if !errors.Is(err, ErrKilled) {
-			d.m.dirBroken = true
-			d.m.dirErrors++
-			d.seen = d.m.dirErrors
+			d.health.broken = true
+			d.health.errors++
+			d.seen = d.health.errors
 		}
 		return err
 	}
-	if d.seen != d.m.dirErrors {
-		d.seen = d.m.dirErrors
+	if d.seen != d.health.errors {
+		d.seen = d.health.errors
 		return &fs.PathError{Op: "fsync", Path: ".", Err: syscall.EIO}
 	}
-	if d.m.dirBroken {
-		return nil
-	}
-	d.m.durable = map[string]*inode{}
-	for name, ino := range d.m.names {
-		d.m.durable[name] = ino
+	if !d.health.broken {
+		d.settle()
 	}
 	return nil
+}
+
+// settle makes this directory's names durable.
+func (d *MemDir) settle() {
+	for name := range d.m.durable {
+		if d.has(name) {
+			delete(d.m.durable, name)
+		}
+	}
+	for name, ino := range d.m.names {
+		if d.has(name) {
+			d.m.durable[name] = ino
+		}
+	}
 }

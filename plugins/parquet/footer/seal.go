@@ -111,6 +111,32 @@ func Read(r io.ReaderAt, size int64) (*Footer, error) {
 	return f, nil
 }
 
+// CheckBody reads all that lies before the footer of a file of size bytes and
+// holds it against its checksum.
+func CheckBody(r io.ReaderAt, size int64) error {
+	foot, err := readRaw(r, size)
+	if err != nil {
+		return err
+	}
+	slot, err := slotOf(foot, keyBodyCRC, len(zeros8))
+	if err != nil {
+		return err
+	}
+	var crc uint32
+	b := make([]byte, 256<<10)
+	for at, end := int64(0), size-int64(len(foot)); at < end; at += int64(len(b)) {
+		b = b[:min(int64(len(b)), end-at)]
+		if err := readAt(r, b, at); err != nil {
+			return err
+		}
+		crc = Sum(crc, b)
+	}
+	if got := fmt.Sprintf("%08x", crc); got != string(slot) {
+		return fmt.Errorf("its pages are damaged: checksum %s, expected %s", got, slot)
+	}
+	return nil
+}
+
 // readRaw reads from the footer's start to the end of the file.
 func readRaw(r io.ReaderAt, size int64) ([]byte, error) {
 	end := make([]byte, min(size, 16<<10))

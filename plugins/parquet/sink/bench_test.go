@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -46,8 +47,67 @@ func benchmarkWrite(b *testing.B, compression string) {
 	b.ReportMetric(n/b.Elapsed().Seconds(), "rows/s")
 }
 
+// BenchmarkReplay reads 400,000 rows of about 512 bytes back, in windows of so
+// many positions.
+//
+//	go test ./plugins/parquet/sink -bench Replay -benchtime 3x
+func BenchmarkReplay(b *testing.B) {
+	const frames = 200
+	s := New()
+	configure(b, s, b.TempDir(), "")
+	ses := openSession(b, s, sdk.GranularityBatch)
+	all := benchFrames(b, 32)
+	for i := range int64(frames) {
+		x := *all[i%32]
+		x.Spans = []sdk.Span{{Stream: streamA, From: i * benchRows, Next: (i + 1) * benchRows, Run: 1}}
+		rebase(&x, i*benchRows)
+		ses.write(&x)
+	}
+	if err := ses.Close(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int64{frames * benchRows, 50_000, 5_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) { benchmarkReplay(b, s, frames*benchRows, size) })
+	}
+}
+
+func benchmarkReplay(b *testing.B, s *Sink, rows, window int64) {
+	b.ReportAllocs()
+	runtime.GC()
+	var base, now runtime.MemStats
+	runtime.ReadMemStats(&base)
+	peak := base.HeapInuse
+	cpu := cpuSeconds()
+	for range b.N {
+		n := int64(0)
+		for from := int64(0); from < rows; from += window {
+			_, err := s.Replay(context.Background(), sdk.Window{Stream: streamA, From: from, Next: min(from+window, rows)}, func(x *sdk.Batch) error {
+				if n += int64(x.Frame.NumRecords()); n%16 == 0 {
+					runtime.ReadMemStats(&now)
+					peak = max(peak, now.HeapInuse)
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		if n != rows {
+			b.Fatalf("%d rows of %d", n, rows)
+		}
+	}
+	b.ReportMetric(float64(peak-base.HeapInuse)/(1<<20), "MiB-peak")
+	n := float64(int64(b.N) * rows)
+	b.ReportMetric((cpuSeconds()-cpu)/n*1e6, "cpu-s/Mrow")
+	b.ReportMetric(n/b.Elapsed().Seconds(), "rows/s")
+}
+
 // rebase moves a frame's positions, in place, so that spans do not repeat.
 func rebase(x *sdk.Batch, base int64) {
+	x.IDs = nil
+	for i := range int64(benchRows) {
+		x.IDs = appendID(x.IDs, streamA, base+i)
+	}
 	enc := x.Frame.Bytes()
 	off := int(enc[32]) | int(enc[33])<<8 | int(enc[34])<<16
 	for i := range benchRows {

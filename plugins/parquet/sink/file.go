@@ -64,11 +64,7 @@ func (f *file) subtract(s sdk.Stream, is []coverage.Interval) []coverage.Interva
 	if set == nil {
 		return is
 	}
-	var out []coverage.Interval
-	for _, i := range is {
-		out = append(out, set.Missing(i)...)
-	}
-	return out
+	return outside(is, set)
 }
 
 // footer is the commit that f is to become.

@@ -16,7 +16,7 @@ func (w *writer) add(b *sdk.Batch) error {
 		missing[i] = w.missing(s)
 	}
 	if b.Rows != nil {
-		if err := checkLeftOut(b, missing); err != nil {
+		if err := leaveOut(b, missing); err != nil {
 			return err
 		}
 	}

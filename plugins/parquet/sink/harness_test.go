@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -149,8 +150,7 @@ func batchOf(t testing.TB, s sdk.Stream, e sdk.Epoch, from, next int64, recs ...
 	var ids []byte
 	for _, r := range recs {
 		b.Append(k, &r)
-		ids = binary.BigEndian.AppendUint64(ids, uint64(s.Partition))
-		ids = binary.BigEndian.AppendUint64(ids, uint64(r.Position))
+		ids = appendID(ids, s, r.Position)
 	}
 	enc, err := b.Encode(nil)
 	if err != nil {
@@ -161,6 +161,13 @@ func batchOf(t testing.TB, s sdk.Stream, e sdk.Epoch, from, next int64, recs ...
 		t.Fatal(err)
 	}
 	return &sdk.Batch{Frame: v, IDs: ids, Spans: []sdk.Span{{Stream: s, From: from, Next: next, Run: 1, Epoch: e}}}
+}
+
+// appendID makes a record id in the frozen layout: 16 bits of the stream, 48 of
+// the position, and 64 of the content.
+func appendID(ids []byte, s sdk.Stream, position int64) []byte {
+	ids = binary.BigEndian.AppendUint64(ids, uint64(s.Partition)<<48|uint64(position))
+	return binary.BigEndian.AppendUint64(ids, uint64(position)*0x9e3779b97f4a7c15)
 }
 
 // full is a batch with a record at every position.
@@ -181,7 +188,7 @@ func acquire(t testing.TB, s *Sink, owner string, st ...sdk.Stream) sdk.Epoch {
 	return a[0].Epoch
 }
 
-// rows reads all visible files.
+// rows reads all files that a reader of *.parquet sees.
 func rows(t testing.TB, d disk.Dir) []rawfile.Row {
 	t.Helper()
 	names, err := d.List()
@@ -191,7 +198,7 @@ func rows(t testing.TB, d disk.Dir) []rawfile.Row {
 	slices.Sort(names)
 	var out []rawfile.Row
 	for _, name := range names {
-		if name[0] == '.' {
+		if !strings.HasSuffix(name, ".parquet") {
 			continue
 		}
 		out = append(out, readFile(t, d, name)...)

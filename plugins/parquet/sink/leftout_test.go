@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
@@ -15,13 +14,12 @@ func twoStreams(t *testing.T, one, two sdk.Stream) *sdk.Batch {
 	t.Helper()
 	var b frame.Builder
 	var ids []byte
-	for n, s := range []sdk.Stream{one, two} {
+	for _, s := range []sdk.Stream{one, two} {
 		k := b.Stream(s)
 		for p := range int64(10) {
 			r := rec(p)
 			b.Append(k, &r)
-			ids = binary.BigEndian.AppendUint64(ids, uint64(n))
-			ids = binary.BigEndian.AppendUint64(ids, uint64(p))
+			ids = appendID(ids, s, p)
 		}
 	}
 	enc, err := b.Encode(nil)

@@ -82,25 +82,56 @@ func (r run) within(b *sdk.Batch, i coverage.Interval) (from, to int) {
 	return at(i.From), at(i.Next)
 }
 
-// checkLeftOut makes sure that the rows that the host leaves out are held: if
-// not, host and directory disagree, and their span would be claimed without
-// them. Nothing is claimed of rows outside of the batch's spans: those are of
-// runs that the host has given up, or were answered before.
-func checkLeftOut(b *sdk.Batch, missing [][]coverage.Interval) error {
+// leaveOut sees to the rows that the host leaves out and that are not held.
+//
+// Under an epoch this is the gating sink, and the host leaves out only what it
+// knows to be held: host and directory disagree, and the span would be claimed
+// without them. Without an epoch this is a secondary, from which the host keeps
+// records (they were rejected, or are another's): they are not claimed.
+//
+// Nothing is said of rows outside of the batch's spans: those are of runs that
+// the host has given up, or were answered before.
+func leaveOut(b *sdk.Batch, missing [][]coverage.Interval) error {
+	out := make([]coverage.Set, len(b.Spans))
 	at := 0
 	end := sdk.RowRange{From: b.Frame.NumRecords()}
 	for _, r := range append(slices.Clone(b.Rows), end) {
 		for _, l := range claimed(b, at, r.From) {
-			for _, m := range missing[l.span] {
-				if from, to := l.within(b, m); from < to {
-					return fmt.Errorf("position %d of %s was left out of its batch as held, and the directory does not hold it: was the directory restored or emptied?",
-						b.Frame.Position(from), b.Spans[l.span].Stream)
-				}
+			if err := l.leaveOut(b, missing[l.span], &out[l.span]); err != nil {
+				return err
 			}
 		}
 		at = r.To
 	}
+	for i := range out {
+		missing[i] = outside(missing[i], &out[i])
+	}
 	return nil
+}
+
+// leaveOut adds the run's positions that are missing to out.
+func (r run) leaveOut(b *sdk.Batch, missing []coverage.Interval, out *coverage.Set) error {
+	span := b.Spans[r.span]
+	for _, m := range missing {
+		from, to := r.within(b, m)
+		if from < to && !span.Epoch.IsZero() {
+			return fmt.Errorf("position %d of %s was left out of its batch as held, and the directory does not hold it: was the directory restored or emptied?",
+				b.Frame.Position(from), span.Stream)
+		}
+		for ; from < to; from++ {
+			p := b.Frame.Position(from)
+			out.AddHeld(coverage.Interval{From: p, Next: p + 1})
+		}
+	}
+	return nil
+}
+
+// outside returns the parts of is that are not in s.
+func outside(is []coverage.Interval, s *coverage.Set) (out []coverage.Interval) {
+	for _, i := range is {
+		out = append(out, s.Missing(i)...)
+	}
+	return out
 }
 
 // claimed cuts the rows [from, to) as runs does, without those of streams that

@@ -24,6 +24,7 @@ type Settings struct {
 func (s Settings) capabilities() sdk.Capabilities {
 	return sdk.Capabilities{
 		Durable:         true,
+		Replayable:      true,
 		OffsetStore:     true,
 		Fencing:         true,
 		Idempotent:      true,
@@ -48,6 +49,6 @@ func (s *Sink) Configure(in sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	set.Dir = filepath.Clean(set.Dir)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set = &set
+	s.set, s.lanes = &set, s.newLanes(set.Dir)
 	return set.capabilities(), diags
 }

@@ -28,7 +28,7 @@ func TestConfigure(t *testing.T) {
 		`{"dir":"x","max_file_bytes":"1"}`: {"max_file_bytes"},
 		`{"dir":"x","directory":"y"}`:      {"directory"},
 	}, func(c sdk.Capabilities) string {
-		if c.Durable && c.OffsetStore && c.Fencing && c.Idempotent && c.HoldsUntilClose && !c.Replayable && !c.AppendOnly {
+		if c.Durable && c.OffsetStore && c.Fencing && c.Idempotent && c.HoldsUntilClose && c.Replayable && !c.AppendOnly {
 			return ""
 		}
 		return "other capabilities than it has"

@@ -10,16 +10,18 @@ import (
 
 	"github.com/twg-io/twg/plugins/parquet/dirlog"
 	"github.com/twg-io/twg/plugins/parquet/disk"
+	"github.com/twg-io/twg/plugins/parquet/lanes"
 	"github.com/twg-io/twg/sdk"
 )
 
-// Sink implements sdk.Sink and sdk.OffsetStore.
+// Sink implements sdk.Sink, sdk.Replayer and sdk.RecoveryStore.
 type Sink struct {
 	dial func(path string, create bool) (disk.Dir, error)
 
 	mu     sync.Mutex // held while a log is opened
 	set    *Settings
 	log    *dirlog.Log
+	lanes  *lanes.Store
 	writer *writer // the newest session's
 }
 
@@ -97,53 +99,4 @@ func (s *Sink) endSession(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("end session %d: %w", w.ses.ID, ctx.Err())
 	}
-}
-
-// Acquire implements sdk.OffsetStore.
-func (s *Sink) Acquire(ctx context.Context, owner string, streams []sdk.Stream) ([]sdk.Acquired, error) {
-	l, _, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Acquire(ctx, owner, streams)
-}
-
-// Coverage implements sdk.OffsetStore, for lane raw.
-func (s *Sink) Coverage(ctx context.Context, lane string, streams []sdk.Stream) ([]sdk.StreamCoverage, error) {
-	if err := onlyRaw("read coverage", lane); err != nil {
-		return nil, err
-	}
-	l, _, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Coverage(ctx, streams)
-}
-
-// Cursors implements sdk.OffsetStore.
-func (s *Sink) Cursors(ctx context.Context, streams []sdk.Stream) ([]sdk.Cursor, error) {
-	l, _, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.Cursors(ctx, streams)
-}
-
-// Record implements sdk.OffsetStore, for lane raw.
-func (s *Sink) Record(ctx context.Context, lane string, records []sdk.CoverageRecord) error {
-	if err := onlyRaw("record coverage", lane); err != nil {
-		return err
-	}
-	l, _, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	return l.Record(ctx, records)
-}
-
-func onlyRaw(op, lane string) error {
-	if lane == sdk.LaneRaw {
-		return nil
-	}
-	return sdk.Errorf(sdk.KindFatal, op, "lane %q: this sink keeps lane %q only", lane, sdk.LaneRaw)
 }

@@ -48,7 +48,7 @@ func TestRowsAreLossless(t *testing.T) {
 		}
 		for i, got := range rows(t, m.Dir()) {
 			want := recs[i]
-			if got.Topic != "orders" || got.Incarnation != "i1" || got.Cluster != "c" || got.Partition != 3 || got.ID[7] != 3 || got.ID[15] != byte(want.Position) {
+			if got.Topic != "orders" || got.Incarnation != "i1" || got.Cluster != "c" || got.Partition != 3 || got.ID[1] != 3 || got.ID[7] != byte(want.Position) {
 				t.Errorf("row %d: %+v", i, got)
 			}
 			if got.TimestampMS != want.TimestampMS || !same(got.Key, want.Key) || !same(got.Value, want.Value) || len(got.Headers) != len(want.Headers) {
@@ -166,9 +166,10 @@ func TestFencedRollsTheFileBack(t *testing.T) {
 func TestRowsThatTheHostLeavesOut(t *testing.T) {
 	m := disk.NewMem()
 	s := newSink(t, m, "")
+	e := acquire(t, s, "host", streamA)
 	ses := openSession(t, s, sdk.GranularityBatch)
-	ses.write(full(t, streamA, sdk.Epoch{}, 0, 4))
-	b := full(t, streamA, sdk.Epoch{}, 0, 10)
+	ses.write(full(t, streamA, e, 0, 4))
+	b := full(t, streamA, e, 0, 10)
 	b.Rows = []sdk.RowRange{{From: 4, To: 10}}
 	seq := ses.write(b)
 	ses.flush()
@@ -178,7 +179,7 @@ func TestRowsThatTheHostLeavesOut(t *testing.T) {
 	if got := positions(rows(t, m.Dir())); !slices.Equal(got, count(0, 10)) {
 		t.Errorf("positions %v", got)
 	}
-	b = full(t, streamA, sdk.Epoch{}, 10, 20)
+	b = full(t, streamA, e, 10, 20)
 	b.Rows = []sdk.RowRange{{From: 1, To: 10}}
 	if _, err := ses.try(b); err == nil {
 		t.Error("a position was claimed without its row")
@@ -274,13 +275,12 @@ func TestCursorsFollowTheFrontier(t *testing.T) {
 	want(30)
 }
 
-func TestOtherLanesAreRefused(t *testing.T) {
+func TestLanesWithoutANameAreRefused(t *testing.T) {
 	s := newSink(t, disk.NewMem(), "")
-	if _, err := s.Coverage(context.Background(), "audit", nil); sdk.KindOf(err) != sdk.KindFatal {
-		t.Error(err)
-	}
-	if err := s.Record(context.Background(), "audit", nil); sdk.KindOf(err) != sdk.KindFatal {
-		t.Error(err)
+	for _, lane := range []string{"", "\xff"} {
+		if err := s.Record(context.Background(), lane, nil); sdk.KindOf(err) != sdk.KindRejected {
+			t.Errorf("lane %q: %v", lane, err)
+		}
 	}
 }
 

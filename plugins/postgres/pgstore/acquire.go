@@ -72,6 +72,15 @@ func idsOf(found map[sdk.Stream]stream) []streamID {
 	return ids
 }
 
+// namesOf are the streams by id.
+func namesOf(found map[sdk.Stream]stream) map[streamID]sdk.Stream {
+	names := make(map[streamID]sdk.Stream, len(found))
+	for k, s := range found {
+		names[s.id] = k
+	}
+	return names
+}
+
 func (st *Store) bump(ctx context.Context, conn *pgx.Conn, owner string, streams []sdk.Stream) (out []sdk.Acquired, err error) {
 	err = inTx(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d", bumpWait.Milliseconds())); err != nil {

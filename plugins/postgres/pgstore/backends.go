@@ -110,7 +110,7 @@ func (st *Store) register(ctx context.Context, tx pgx.Tx, session [16]byte, clai
 			fenced[c] = reason
 			continue
 		}
-		states[c] = &State{Stream: c.Stream, Epoch: c.Epoch, id: s.id}
+		states[c] = &State{Stream: c.Stream, Epoch: c.Epoch, id: s.id, floor: s.floor}
 		ids = append(ids, s.id)
 	}
 	_, err = tx.Exec(ctx, st.t.expand(`with gone as (delete from {backends} where ctid in (select b.ctid from {backends} b
@@ -125,7 +125,7 @@ func (st *Store) register(ctx context.Context, tx pgx.Tx, session [16]byte, clai
 func (st *Store) Reload(ctx context.Context, conn *pgx.Conn, states map[Claim]*State) error {
 	byID, names := map[streamID]*State{}, map[streamID]sdk.Stream{}
 	for _, s := range states {
-		fresh := State{Stream: s.Stream, Epoch: s.Epoch, id: s.id}
+		fresh := State{Stream: s.Stream, Epoch: s.Epoch, id: s.id, floor: s.floor}
 		*s = fresh
 		byID[s.id] = s
 		names[s.id] = s.Stream

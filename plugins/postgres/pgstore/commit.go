@@ -36,6 +36,7 @@ var (
 // them, last, and commits, in one round trip. With an error the transaction is
 // still open, unless the connection is gone.
 func (st *Store) Commit(ctx context.Context, conn *pgx.Conn, changes []*Change) error {
+	changes = slices.DeleteFunc(changes, func(c *Change) bool { return c.State.RowsOnly })
 	slices.SortFunc(changes, func(a, b *Change) int { return bytes.Compare(a.State.id[:], b.State.id[:]) })
 	b := &pgx.Batch{}
 	for _, c := range changes {
@@ -110,8 +111,8 @@ func (st *Store) queue(b *pgx.Batch, c *Change) {
 // every interval is there. The share lock makes an Acquire wait for the commit
 // or the commit see what it has issued.
 func (st *Store) queueCheck(b *pgx.Batch, changes []*Change) {
-	var e epochs
-	var covered []streamID
+	e := epochs{ids: []streamID{}} // not null, where there are none
+	covered := []streamID{}
 	var from, next []int64
 	for _, c := range changes {
 		e.add(c.State.id, c.State.Epoch)

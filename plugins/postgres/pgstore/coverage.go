@@ -28,12 +28,29 @@ var reasons = map[string]coverage.Reason{
 	coverage.Pruned.String():      coverage.Pruned,
 }
 
+// setAside is the reason of positions that a lane's sink refused. They are no
+// void: nothing is said about whether they will be there.
+const setAside = "set_aside"
+
 func (i interval) addTo(set *coverage.Set) {
-	if i.reason == "" {
+	switch i.reason {
+	case "":
 		set.AddHeld(i.Interval)
+	case setAside:
+	default:
+		set.AddVoid(coverage.Void{Interval: i.Interval, Reason: reasons[i.reason]})
+	}
+}
+
+// addRawTo adds an interval of lane raw as whoever reads raw sees it: what was
+// held below the raw floor is void.
+func (i interval) addRawTo(set *coverage.Set, floor int64) {
+	if i.reason != "" {
+		i.addTo(set)
 		return
 	}
-	set.AddVoid(coverage.Void{Interval: i.Interval, Reason: reasons[i.reason]})
+	set.AddVoid(coverage.Void{Interval: coverage.Interval{From: i.From, Next: min(i.Next, floor)}, Reason: coverage.Pruned})
+	set.AddHeld(coverage.Interval{From: max(i.From, floor), Next: i.Next})
 }
 
 // rows reads what is stored of streams, and checks it.
@@ -55,13 +72,10 @@ func (st *Store) rows(ctx context.Context, q querier, lane string, names map[str
 	return out, err
 }
 
-// read reads the coverage of streams, by id.
+// read reads the coverage of streams, by id, as it is stored: with what was
+// pruned since, which must not be written again.
 func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk.Stream]stream) (map[streamID]*coverage.Set, error) {
-	names := map[streamID]sdk.Stream{}
-	for k, s := range found {
-		names[s.id] = k
-	}
-	rows, err := st.rows(ctx, q, lane, names)
+	rows, err := st.rows(ctx, q, lane, namesOf(found))
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +92,54 @@ func (st *Store) read(ctx context.Context, q querier, lane string, found map[sdk
 // Coverage returns what a lane holds of each stream. What another transaction
 // can see is on the disk already: a commit is flushed before it is visible.
 func (st *Store) Coverage(ctx context.Context, conn *pgx.Conn, lane string, streams []sdk.Stream) ([]sdk.StreamCoverage, error) {
-	found, err := st.find(ctx, conn, distinct(streams), noLock)
+	got, err := st.lane(ctx, conn, lane, streams)
 	if err != nil {
-		return nil, fmt.Errorf("read coverage: %w", err)
-	}
-	sets, err := st.read(ctx, conn, lane, found)
-	if err != nil {
-		return nil, fmt.Errorf("read coverage: %w", err)
+		return nil, fmt.Errorf("read coverage of lane %s: %w", lane, err)
 	}
 	out := make([]sdk.StreamCoverage, len(streams))
 	for i, k := range streams {
-		out[i] = sdk.StreamCoverage{Stream: k, Set: &coverage.Set{}}
-		if set := sets[found[k].id]; set != nil {
-			out[i].Set = set
+		if got[k] == nil {
+			got[k] = &sdk.StreamCoverage{Set: &coverage.Set{}}
+		}
+		out[i] = sdk.StreamCoverage{Stream: k, Set: got[k].Set, SetAside: got[k].SetAside}
+	}
+	return out, nil
+}
+
+// lane reads the coverage of streams; one that has none is not in the result.
+func (st *Store) lane(ctx context.Context, q querier, lane string, streams []sdk.Stream) (map[sdk.Stream]*sdk.StreamCoverage, error) {
+	found, err := st.find(ctx, q, distinct(streams), noLock)
+	if err != nil {
+		return nil, err
+	}
+	byID := namesOf(found)
+	rows, err := st.rows(ctx, q, lane, byID)
+	if err != nil {
+		return nil, err
+	}
+	out := map[sdk.Stream]*sdk.StreamCoverage{}
+	for _, i := range rows {
+		k := byID[i.stream]
+		if out[k] == nil {
+			out[k] = &sdk.StreamCoverage{Stream: k, Set: &coverage.Set{}}
+		}
+		switch {
+		case lane == sdk.LaneRaw:
+			i.addRawTo(out[k].Set, found[k].floor)
+		case i.reason == setAside:
+			out[k].SetAside = append(out[k].SetAside, i.Interval)
+		default:
+			i.addTo(out[k].Set)
 		}
 	}
 	return out, nil
+}
+
+// HeldWithin returns the parts of a window that raw holds.
+func (st *Store) HeldWithin(ctx context.Context, q querier, w sdk.Window) ([]coverage.Interval, error) {
+	got, err := st.lane(ctx, q, sdk.LaneRaw, []sdk.Stream{w.Stream})
+	if err != nil || got[w.Stream] == nil {
+		return nil, err
+	}
+	return got[w.Stream].Set.HeldWithin(coverage.Interval{From: w.From, Next: w.Next}), nil
 }

@@ -3,31 +3,33 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/twg-io/twg/sdk"
 )
 
 // layout is the version of the tables. It is raised when a reader of the old
 // ones would be wrong.
-const layout = 2
+const layout = 3
 
 // tables are the names, quoted.
-type tables struct{ schema, layout, targets, streams, coverage, cursors, backends string }
+type tables struct {
+	schema, layout, targets, streams, coverage, cursors, backends string // of layout 2
+	floors, windows                                               string // of layout 3
+}
 
 func newTables(schema string) tables {
 	in := func(table string) string { return pgx.Identifier{schema, table}.Sanitize() }
-	return tables{pgx.Identifier{schema}.Sanitize(), in("layout"), in("targets"), in("streams"), in("coverage"), in("cursors"), in("backends")}
+	return tables{pgx.Identifier{schema}.Sanitize(), in("layout"), in("targets"), in("streams"), in("coverage"), in("cursors"), in("backends"),
+		in("floors"), in("windows")}
 }
 
-// The tables. Rows of streams and coverage are updated with every transaction,
-// so their pages have room for the next version. backends is unlogged: what it
+// The tables of layout 2, which makeThree turns into those of layout 3. Rows of
+// streams and coverage are updated with every transaction, so their pages have
+// room for the next version. backends is unlogged: what it
 // says ends with the server's processes. There are no foreign keys, because
 // each would cost a look-up a row.
-const schemaSQL = `
+const makeTwo = `
 create schema if not exists {schema};
 create table if not exists {layout} (version integer not null);
 create table if not exists {targets} (
@@ -72,12 +74,45 @@ create unlogged table if not exists {backends} (
 	stream uuid not null,
 	primary key (stream, pid, started)
 );
-insert into {layout} select {version} where not exists (select from {layout});
+insert into {layout} select 2 where not exists (select from {layout});
+`
+
+// What layout 3 adds. Raw coverage is stored as in layout 2: what is below a
+// stream's raw floor was pruned, whatever coverage says, so that pruning
+// changes one row and gets in no writer's way. Windows have their target, too,
+// so that a claim is a walk along one index.
+const makeThree = `
+alter table {streams} add column if not exists raw_floor bigint not null default 0 check (raw_floor >= 0);
+comment on column {streams}.raw_floor is 'positions below it were pruned from the raw table, whatever coverage says';
+comment on column {coverage}.reason is 'empty: held; set_aside: the lane''s sink refused it; else the positions will never be delivered, and why';
+create table if not exists {floors} (
+	stream uuid not null,
+	lane text not null,
+	live_floor bigint not null default 0 check (live_floor >= 0),
+	primary key (stream, lane)
+) with (fillfactor = 50);
+create table if not exists {windows} (
+	id bigint generated always as identity primary key,
+	target text not null,
+	lane text not null,
+	stream uuid not null,
+	from_position bigint not null check (from_position >= 0),
+	next_position bigint not null check (next_position > from_position and next_position <= 281474976710656),
+	state text not null check (state in ('open', 'claimed', 'unrecoverable')),
+	retry_set_aside boolean not null default false,
+	holder text not null default '',
+	fence bigint not null default 0,
+	lease_version bigint not null default 0,
+	lease_until timestamptz not null default 'epoch'
+);
+create index if not exists windows_by_age on {windows} (target, lane, id);
+create index if not exists windows_by_position on {windows} (stream, lane, from_position);
+update {layout} set version = 3 where version < 3;
 `
 
 func (t tables) expand(sql string) string {
-	return strings.NewReplacer("{version}", strconv.Itoa(layout), "{schema}", t.schema, "{layout}", t.layout, "{targets}", t.targets, "{streams}", t.streams,
-		"{coverage}", t.coverage, "{cursors}", t.cursors, "{backends}", t.backends).Replace(sql)
+	return strings.NewReplacer("{schema}", t.schema, "{layout}", t.layout, "{targets}", t.targets, "{streams}", t.streams,
+		"{coverage}", t.coverage, "{cursors}", t.cursors, "{backends}", t.backends, "{floors}", t.floors, "{windows}", t.windows).Replace(sql)
 }
 
 // ddlLock is the key of the advisory lock under which the tables are made:
@@ -90,20 +125,11 @@ func Lock(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Open makes the tables that are missing, and refuses those of a later
-// version, or ones that a crash would empty.
+// Open makes the tables that are missing, brings those of an older layout up
+// to this one, and refuses those of a later one, or ones that a crash would
+// empty.
 func (st *Store) Open(ctx context.Context, conn *pgx.Conn) error {
-	op := "open offset store in schema " + st.t.schema
-	there, err := st.there(ctx, conn)
-	if err == nil && !there {
-		err = inTx(ctx, conn, func(tx pgx.Tx) error {
-			if err := Lock(ctx, tx); err != nil {
-				return err
-			}
-			_, err := tx.Exec(ctx, st.t.expand(schemaSQL), pgx.QueryExecModeSimpleProtocol)
-			return err
-		})
-	}
+	err := st.upgrade(ctx, conn)
 	if err == nil {
 		err = st.check(ctx, conn)
 	}
@@ -111,32 +137,7 @@ func (st *Store) Open(ctx context.Context, conn *pgx.Conn) error {
 		err = inTx(ctx, conn, func(tx pgx.Tx) error { return st.checkTarget(ctx, tx) })
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	return nil
-}
-
-// there reports whether all tables are, so that a role that may not make any
-// can work with those that were made for it.
-func (st *Store) there(ctx context.Context, q querier) (all bool, err error) {
-	err = q.QueryRow(ctx, "select bool_and(to_regclass(x) is not null) from unnest($1::text[]) x",
-		[]string{st.t.layout, st.t.targets, st.t.streams, st.t.coverage, st.t.cursors, st.t.backends}).Scan(&all)
-	return all, err
-}
-
-func (st *Store) check(ctx context.Context, q querier) error {
-	var version int
-	var logged bool
-	err := q.QueryRow(ctx, "select (select coalesce(max(version), 0) from "+st.t.layout+"), (select bool_and(relpersistence = 'p') from pg_class where oid = any($1::text[]::regclass[]))",
-		[]string{st.t.targets, st.t.streams, st.t.coverage, st.t.cursors}).Scan(&version, &logged)
-	switch {
-	case err != nil:
-		return err
-	case version != layout:
-		return sdk.Errorf(sdk.KindFatal, "", "its tables have layout %d and this program knows layout %d; use the program that made them. Or drop schema %s: then everything is read from the source again, and rows that are there stay there once",
-			version, layout, st.t.schema)
-	case !logged:
-		return sdk.Errorf(sdk.KindFatal, "", "its tables are unlogged or temporary: a crash of the server would empty them; alter table ... set logged")
+		return fmt.Errorf("open offset store in schema %s: %w", st.t.schema, err)
 	}
 	return nil
 }

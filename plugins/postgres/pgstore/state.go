@@ -14,13 +14,22 @@ type State struct {
 	Stream sdk.Stream
 	Epoch  sdk.Epoch
 
-	id   streamID
-	held []coverage.Interval // as they are stored
-	set  coverage.Set
+	// RowsOnly: the stream has no epoch, so this sink is not the one that gates
+	// it. Its rows are written, and nothing is noted about them.
+	RowsOnly bool
+
+	id    streamID
+	floor int64               // the raw floor when the stream was claimed
+	held  []coverage.Interval // as they are stored, with what was pruned since
+	set   coverage.Set
 }
 
-// Missing returns the parts of i that are not held.
-func (s *State) Missing(i coverage.Interval) []coverage.Interval { return s.set.Missing(i) }
+// Missing returns the parts of i that are to be written: they are not held, and
+// were not pruned.
+func (s *State) Missing(i coverage.Interval) []coverage.Interval {
+	i.From = max(i.From, s.floor)
+	return s.set.Missing(i)
+}
 
 // Change is what one transaction does to a stream's coverage and cursors.
 type Change struct {

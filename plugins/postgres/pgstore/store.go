@@ -9,7 +9,6 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,6 +48,7 @@ type stream struct {
 	id    streamID
 	epoch sdk.Epoch
 	owner string
+	floor int64 // the raw floor
 }
 
 // lock is how a look-up holds the rows that it finds.
@@ -64,7 +64,7 @@ const (
 // Locks are taken in the order of the ids.
 func (st *Store) find(ctx context.Context, q querier, streams []sdk.Stream, l lock) (map[sdk.Stream]stream, error) {
 	n := columnsOf(streams)
-	rows, err := q.Query(ctx, `select s.cluster, s.topic, s.incarnation, s.partition, s.id, s.epoch, s.token, s.owner from `+st.t.streams+` s
+	rows, err := q.Query(ctx, `select s.cluster, s.topic, s.incarnation, s.partition, s.id, s.epoch, s.token, s.owner, s.raw_floor from `+st.t.streams+` s
 		where s.target = $1 and (s.cluster, s.topic, s.incarnation, s.partition) in (select * from unnest($2::text[], $3::text[], $4::text[], $5::integer[]))
 		order by s.id `+string(l), st.target, n.cluster, n.topic, n.incarnation, n.partition)
 	if err != nil {
@@ -74,7 +74,7 @@ func (st *Store) find(ctx context.Context, q querier, streams []sdk.Stream, l lo
 	var k sdk.Stream
 	var s stream
 	var epoch int64
-	_, err = pgx.ForEachRow(rows, []any{&k.Cluster, &k.Topic, &k.Incarnation, &k.Partition, &s.id, &epoch, &s.epoch.Token, &s.owner}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&k.Cluster, &k.Topic, &k.Incarnation, &k.Partition, &s.id, &epoch, &s.epoch.Token, &s.owner, &s.floor}, func() error {
 		s.epoch.Number = uint64(epoch)
 		out[k] = s
 		return nil
@@ -114,9 +114,10 @@ func columnsOf(streams []sdk.Stream) columns {
 // distinct sorts out streams that are named twice.
 func distinct(streams []sdk.Stream) []sdk.Stream {
 	var out []sdk.Stream
+	seen := map[sdk.Stream]bool{}
 	for _, s := range streams {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
+		if !seen[s] {
+			seen[s], out = true, append(out, s)
 		}
 	}
 	return out

@@ -26,7 +26,7 @@ func (st *Store) checkTarget(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	var holds, empty bool
-	err = tx.QueryRow(ctx, "select exists (select from "+st.t.coverage+" c join "+st.t.streams+" s on s.id = c.stream where s.target = $1 and c.lane = 'raw' and c.reason = ''), not exists (select from "+st.table.SQL+")", st.target).
+	err = tx.QueryRow(ctx, "select exists (select from "+st.t.coverage+" c join "+st.t.streams+" s on s.id = c.stream where s.target = $1 and c.lane = 'raw' and c.reason = '' and c.next_position > s.raw_floor), not exists (select from "+st.table.SQL+")", st.target).
 		Scan(&holds, &empty)
 	if err != nil {
 		return err

@@ -76,11 +76,18 @@ func (l *lane) claim(ctx context.Context, jobs []*job) ([]*job, error) {
 	}
 }
 
+// unclaimed are the claims that are still to be made. A span without an epoch
+// needs none: this sink does not gate its stream.
 func (l *lane) unclaimed(jobs []*job) []pgstore.Claim {
 	var out []pgstore.Claim
 	for _, j := range jobs {
 		for _, p := range j.parts {
-			if c := p.claim(); l.states[c] == nil && !slices.Contains(out, c) {
+			c := p.claim()
+			switch {
+			case l.states[c] != nil || slices.Contains(out, c):
+			case c.Epoch.IsZero():
+				l.states[c] = &pgstore.State{Stream: c.Stream, RowsOnly: true}
+			default:
 				out = append(out, c)
 			}
 		}

@@ -117,10 +117,10 @@ func (r *rig) sink() *Sink {
 		r.t.Fatalf("configure: %+v", diags)
 	}
 	r.t.Cleanup(func() {
-		s.storeCalls.Lock()
-		defer s.storeCalls.Unlock()
-		if s.storeConn != nil {
-			s.storeConn.conn.Close(context.Background())
+		for _, o := range []*opened{s.raw.conn, s.lanes.conn, s.spare.take()} {
+			if o != nil {
+				o.conn.Close(context.Background())
+			}
 		}
 	})
 	return s

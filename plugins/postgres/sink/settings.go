@@ -29,6 +29,7 @@ type Settings struct {
 func (s Settings) capabilities(target string) sdk.Capabilities {
 	return sdk.Capabilities{
 		Durable:     true,
+		Replayable:  true,
 		OffsetStore: true,
 		Fencing:     true,
 		Idempotent:  true,

@@ -31,7 +31,7 @@ func TestConfigure(t *testing.T) {
 		`{"dsn":"postgres://h/d","table":"raw","connections":0,"linger":"1m","tabel":"raw"}`: {"tabel", "connections", "linger"},
 	}, func(c sdk.Capabilities) string {
 		switch {
-		case !(c.Durable && c.OffsetStore && c.Fencing && c.Idempotent && !c.Replayable && !c.AppendOnly && !c.HoldsUntilClose):
+		case !(c.Durable && c.OffsetStore && c.Fencing && c.Idempotent && c.Replayable && !c.AppendOnly && !c.HoldsUntilClose):
 			return "other capabilities than it has"
 		case strings.Contains(fmt.Sprint(c.Targets), "u:p"):
 			return "a target names the password"

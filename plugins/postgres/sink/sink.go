@@ -19,10 +19,11 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// Sink implements sdk.Sink and sdk.OffsetStore.
+// Sink implements sdk.Sink, sdk.RecoveryStore and sdk.Replayer.
 type Sink struct {
-	storeCalls sync.Mutex // one store call at a time; guards storeConn
-	storeConn  *opened
+	raw, lanes line          // for calls of the store
+	spare      spare         // for reading rows back
+	stall      time.Duration // how long a replay's reader may take nothing
 
 	mu     sync.Mutex
 	cfg    *config
@@ -37,7 +38,7 @@ type config struct {
 }
 
 // New returns a sink that is not configured.
-func New() *Sink { return &Sink{} }
+func New() *Sink { return &Sink{stall: 5 * time.Minute} }
 
 // Describe implements sdk.Plugin.
 func (*Sink) Describe() sdk.Description {

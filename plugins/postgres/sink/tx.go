@@ -43,7 +43,7 @@ func (t *tx) add(p *part, st *pgstore.State) (lost string) {
 	for _, m := range st.Missing(coverage.Interval{From: p.span.From, Next: p.span.Next}) {
 		missing = append(missing, c.Add.Missing(m)...)
 	}
-	if reason := p.checkLeft(missing); reason != "" {
+	if reason := p.checkLeft(missing); reason != "" && !st.RowsOnly {
 		return reason
 	}
 	for _, m := range missing {

@@ -28,7 +28,7 @@ func (p *Producer) portion(ctx context.Context, rng *rand.Rand, n *int64, count 
 }
 
 func (p *Producer) transaction(ctx context.Context, from, next int64, commit bool) {
-	if err := p.txn.BeginTransaction(); err != nil {
+	if err := p.begin(); err != nil {
 		p.fail(fmt.Errorf("begin transaction: %w", err))
 		return
 	}
@@ -67,6 +67,26 @@ const (
 	endWithin = 60 * time.Second
 	endEvery  = 200 * time.Millisecond
 )
+
+// begin begins a transaction. A driver whose producer ID could not be had,
+// because the broker went away in that moment, never asks for one again: then
+// another takes its place.
+func (p *Producer) begin() error {
+	deadline := time.Now().Add(endWithin)
+	for {
+		err := p.txn.BeginTransaction()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(endEvery)
+		txn, err := openTransactional(p.cfg)
+		if err != nil {
+			return err
+		}
+		p.txn.Close()
+		p.txn = txn
+	}
+}
 
 // end ends the transaction. If the broker goes away meanwhile, a commit may
 // have been carried out or not: the driver then wants an abort, which ends

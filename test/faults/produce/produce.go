@@ -45,28 +45,39 @@ type Producer struct {
 
 // New connects. The caller runs Run once.
 func New(cfg Config) (*Producer, error) {
-	common := []kgo.Opt{
+	plain, err := kgo.NewClient(options(cfg)...)
+	if err != nil {
+		return nil, fmt.Errorf("open producer: %w", err)
+	}
+	txn, err := openTransactional(cfg)
+	if err != nil {
+		plain.Close()
+		return nil, err
+	}
+	return &Producer{cfg: cfg, plain: plain, txn: txn}, nil
+}
+
+func options(cfg Config) []kgo.Opt {
+	return []kgo.Opt{
 		kgo.SeedBrokers(cfg.Brokers...),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(16 << 20),
 		kgo.ProducerBatchCompression(kgo.ZstdCompression(), kgo.NoCompression()),
 	}
-	plain, err := kgo.NewClient(common...)
+}
+
+func openTransactional(cfg Config) (*kgo.Client, error) {
+	txn, err := kgo.NewClient(append(options(cfg), kgo.TransactionalID("faults"))...)
 	if err != nil {
-		return nil, fmt.Errorf("open producer: %w", err)
-	}
-	txn, err := kgo.NewClient(append(common, kgo.TransactionalID("faults"))...)
-	if err != nil {
-		plain.Close()
 		return nil, fmt.Errorf("open transactional producer: %w", err)
 	}
-	return &Producer{cfg: cfg, plain: plain, txn: txn}, nil
+	return txn, nil
 }
 
 // Run produces until ctx ends, then lets what is on its way arrive.
 func (p *Producer) Run(ctx context.Context) error {
 	defer p.plain.Close()
-	defer p.txn.Close()
+	defer func() { p.txn.Close() }()  // the one that there is then
 	out := context.WithoutCancel(ctx) // what was begun is ended
 	rng := rand.New(rand.NewPCG(p.cfg.Seed, 1))
 	n, large, begun := int64(0), 0, time.Now()

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/twg-io/twg/sdk"
+)
+
+// secondary checks a sink that is not waited for (R2).
+func (c *roleCheck) secondary(s *Sink, caps *sdk.Capabilities) {
+	switch {
+	case caps.Durable:
+	case s.Durable == nil:
+		c.problem(s.place, "", "The secondary lacks the capability durable",
+			fmt.Sprintf("With these settings %q does not confirm that records are on stable storage, so what sink %q loses later would not be rebuilt. If that may be, write durable = false; else choose another sink, or settings with which it is durable.", s.Plugin, s.Name))
+	case *s.Durable:
+		c.problem(s.place, "durable", "The secondary lacks the capability durable",
+			fmt.Sprintf("Sink %q: with these settings %q does not confirm that records are on stable storage. Write durable = false if what it loses may stay lost; else choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
+	}
+	if !slices.Contains(caps.Shapes, sdk.ShapeRaw) {
+		c.problem(s.place, "", "The secondary lacks the shape raw",
+			fmt.Sprintf("Sink %q is given records as they came, and %q takes only decoded tables. Choose a sink that takes raw records.", s.Name, s.Plugin))
+	}
+	if c.tooSmall(caps) {
+		c.diags = append(c.diags, s.doc.warningAt(s.def, sizeSummary,
+			fmt.Sprintf("Sink %q takes at most %d bytes at once; a larger record is set aside for it, and stays in the primary-raw sink. Write max_record_bytes = %d if there is to be none.", s.Name, caps.MaxBatchBytes, caps.MaxBatchBytes)))
+	}
+}
+
+// targets refuses a secondary that writes where another sink of the pipeline
+// does: what one of them lacks could not be told.
+func (c *roleCheck) targets(sinks []*sdk.Capabilities) {
+	for i, s := range c.p.Sinks {
+		for j, o := range c.p.Sinks {
+			// Two gates are refused as such, and of two secondaries the later one.
+			if i == j || s.Gates() || !o.Gates() && j > i || i >= len(sinks) || j >= len(sinks) {
+				continue
+			}
+			if t := sharedTarget(sinks[i], sinks[j]); t != "" {
+				c.problem(s.place, "", "Two sinks write to one target",
+					fmt.Sprintf("Sinks %q and %q both write to %s. Give sink %q a target of its own, or take it out.", o.Name, s.Name, t, s.Name))
+			}
+		}
+	}
+}
+
+// CheckRaws refuses a pipeline that gates on the primary-raw target of another
+// pipeline of the file, if either has secondaries: what they lack is computed
+// from all that the target holds.
+func CheckRaws(pipelines []Asked) (diags Diagnostics) {
+	for i, p := range pipelines {
+		for _, o := range pipelines[:i] {
+			if len(p.Secondaries())+len(o.Secondaries()) == 0 {
+				continue
+			}
+			if t := sharedTarget(p.Gate, o.Gate); t != "" {
+				g := p.Pipeline.Gate()
+				diags = append(diags, g.doc.errorAt(g.def, "Two pipelines gate on one target",
+					fmt.Sprintf("Pipelines %q and %q both write to %s, and what their secondary sinks lack is computed from all that it holds. Give sink %q a target of its own.", o.Name, p.Name, t, g.Name)))
+			}
+		}
+	}
+	return diags
+}
+
+// sharedTarget is a target that both write to; empty: none is known.
+func sharedTarget(a, b *sdk.Capabilities) string {
+	if a == nil || b == nil {
+		return ""
+	}
+	for _, t := range a.Targets {
+		if slices.ContainsFunc(b.Targets, func(o string) bool { return cleanTarget(o) == cleanTarget(t) }) {
+			return t
+		}
+	}
+	return ""
+}
+
+// cleanTarget takes detours out of a path.
+func cleanTarget(target string) string {
+	for _, kind := range []string{"directory ", "file "} {
+		if path, ok := strings.CutPrefix(target, kind); ok {
+			return kind + filepath.Clean(path)
+		}
+	}
+	return target
+}

@@ -1,0 +1,195 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/coverage"
+)
+
+// session is the secondary's stream for what is rebuilt. One goroutine writes;
+// receipts come from others.
+type session struct {
+	id  uint64
+	w   sdk.Writer
+	seq uint64
+	// life ends when the session fails: a Write that waits for room returns.
+	life context.Context
+	end  context.CancelFunc
+
+	mu      sync.Mutex
+	open    map[uint64]*sent
+	bytes   int64
+	held    coverage.Set // what is durable of the window that is worked on
+	aside   coverage.Set // what the sink refuses for good
+	refused []*sent      // to be sent again
+	changed chan struct{}
+	err     error
+}
+
+// sent is a batch without its receipt: one span.
+type sent struct {
+	batch *sdk.Batch
+	span  sdk.Span
+}
+
+func (r *Worker) openSession(ctx context.Context) (*session, error) {
+	r.lastSession++
+	s := &session{id: r.lastSession, open: map[uint64]*sent{}, changed: make(chan struct{}, 1)}
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	w, err := r.cfg.Sink.Open(ctx, sdk.Session{
+		ID: s.id, Pipeline: r.cfg.Pipeline, Owner: r.cfg.Owner, Limits: r.cfg.Limits, Report: s.receipt, Fail: s.fail,
+	})
+	if err != nil {
+		s.end()
+		return nil, fmt.Errorf("open secondary %s: %w", r.cfg.Lane, err)
+	}
+	s.w = w
+	return s, nil
+}
+
+func (s *session) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failLocked(err)
+}
+
+func (s *session) failLocked(err error) {
+	if s.err == nil {
+		s.err = err
+		s.end()
+	}
+	s.signal()
+}
+
+func (s *session) receipt(r sdk.Receipt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.open[r.Seq]
+	if b == nil || len(r.Outcomes) != 1 {
+		s.failLocked(sdk.Errorf(sdk.KindRetryable, "talk to the sink", "a receipt for batch %d, which is not open, or not for its one span", r.Seq))
+		return
+	}
+	o := &r.Outcomes[0]
+	if o.Stream != b.span.Stream || o.Run != b.span.Run || o.From != b.span.From || o.Next != b.span.Next {
+		s.failLocked(sdk.Errorf(sdk.KindRetryable, "talk to the sink", "a receipt for [%d,%d) of %s in batch %d, which is not open there", o.From, o.Next, o.Stream, r.Seq))
+		return
+	}
+	delete(s.open, r.Seq)
+	s.bytes -= b.batch.Bytes()
+	switch o.Kind {
+	case sdk.Durable:
+		s.held.AddHeld(coverage.Interval{From: o.From, Next: o.Next})
+	case sdk.Rejected:
+		s.reject(o)
+	default:
+		s.refused = append(s.refused, b)
+	}
+	s.signal()
+}
+
+// reject notes what the sink refuses for good; all of the span if it names no
+// row. The rest is durable.
+func (s *session) reject(o *sdk.Outcome) {
+	span := coverage.Interval{From: o.From, Next: o.Next}
+	var not coverage.Set
+	for _, r := range o.Rejected {
+		not.AddHeld(coverage.Interval{From: r.Position, Next: r.Position + 1})
+	}
+	if len(o.Rejected) == 0 {
+		not.AddHeld(span)
+	}
+	for _, i := range not.HeldWithin(span) {
+		s.aside.AddHeld(i)
+	}
+	for _, i := range not.Missing(span) {
+		s.held.AddHeld(i)
+	}
+}
+
+// send writes a batch of one span.
+func (s *session) send(ctx context.Context, b *sent) error {
+	s.mu.Lock()
+	s.seq++
+	b.batch.Seq = s.seq
+	s.open[s.seq] = b
+	s.bytes += b.batch.Bytes()
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
+	return s.w.Write(ctx, b.batch)
+}
+
+// settle waits until at most bytes are unanswered, and, if that is 0, nothing
+// at all. It asks the sink for receipts.
+func (s *session) settle(ctx context.Context, bytes int64) error {
+	if f, ok := s.w.(sdk.Flusher); ok {
+		if err := f.Flush(ctx, s.seq); err != nil {
+			return fmt.Errorf("flush: %w", err)
+		}
+	}
+	for {
+		s.mu.Lock()
+		done, err := s.bytes <= bytes && (bytes > 0 || len(s.open) == 0), s.err
+		s.mu.Unlock()
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) unanswered() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
+func (s *session) takeRefused() []*sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.refused
+	s.refused = nil
+	return r
+}
+
+// take returns what was settled since the last call.
+func (s *session) take() (held, aside coverage.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held, aside = s.held, s.aside
+	s.held, s.aside = coverage.Set{}, coverage.Set{}
+	return held, aside
+}
+
+// close ends the session; what is unanswered is aborted.
+func (s *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if s.unanswered() > 0 {
+		cancel()
+	}
+	s.end()
+	_ = s.w.Close(ctx) // what it had to say was in its receipts
+}
+
+const closeTimeout = 5 * time.Second
