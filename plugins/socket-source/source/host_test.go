@@ -201,10 +201,10 @@ func (h *host) drop() {
 	h.set(func() { h.run.Run = 0 })
 }
 
-// commit says that everything is durable.
-func (h *host) commit() {
+// commit says that everything below next is durable.
+func (h *host) commit(next int64) {
 	h.mu.Lock()
-	m := sdk.Mark{Stream: theStream, Run: h.run.Run, Next: h.next}
+	m := sdk.Mark{Stream: theStream, Run: h.run.Run, Next: next}
 	h.mu.Unlock()
 	for _, err := range h.reader.Commit(context.Background(), []sdk.Mark{m}) {
 		h.t.Errorf("commit: %v", err)
