@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -239,4 +240,14 @@ func (h *host) streams(topic string) (out []sdk.Stream) {
 		}
 	}
 	return out
+}
+
+func TestPauseAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: time.Second, 100 * time.Millisecond: time.Second, time.Second: 9 * time.Second, time.Minute: 20 * time.Second,
+	} {
+		if got := pauseAfter(took, time.Second); got != want {
+			t.Errorf("after %v a pause of %v, want %v", took, got, want)
+		}
+	}
 }
