@@ -151,10 +151,12 @@ func TestResumableSurvivesKills(t *testing.T) {
 		p.get(func() { all = p.first == p.last || p.broken != nil })
 		return all
 	})
+	p.get(func() {
+		if p.broken != nil {
+			t.Fatal(p.broken)
+		}
+	})
 	h.stop()
-	if p.broken != nil {
-		t.Fatal(p.broken)
-	}
 	seen := map[int64]bool{}
 	for _, r := range rows(t, lake) {
 		if want := fmt.Sprintf("record %d %s", r.Position, strings.Repeat("x", int(r.Position*7%200))); string(r.Value) != want || seen[r.Position] {

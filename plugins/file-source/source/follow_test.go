@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -209,17 +210,17 @@ func TestCutWithTheSameBeginning(t *testing.T) {
 // the old one's.
 func TestRewrittenWhileItIsRead(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir, "a", strings.Repeat("0123456789\n", 100000))
+	put(t, dir, "a", strings.Repeat(strings.Repeat("0123456789", 20)+"\n", 5000))
 	h := newHost(t)
 	h.credit, h.limits.FrameRecords = 1, 10
 	h.open(dir, "")
 	h.until("first frame", func() bool { return h.credit < 0 })
-	put(t, dir, "a", strings.Repeat("abcdefghij\n", 200000))
+	put(t, dir, "a", strings.Repeat(strings.Repeat("abcdefghij", 20)+"\n", 10000))
 	h.mu.Lock()
 	h.credit = 1 << 40
 	h.notify()
 	h.mu.Unlock()
-	h.until("the new content", func() bool { return len(h.streams("a")) == 2 && len(h.texts("a")) > 200000 })
+	h.until("the new content", func() bool { return len(h.streams("a")) == 2 && len(h.texts("a")) > 10000 })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s, k := range h.store {
@@ -239,4 +240,14 @@ func (h *host) streams(topic string) (out []sdk.Stream) {
 		}
 	}
 	return out
+}
+
+func TestPauseAfter(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: time.Second, 100 * time.Millisecond: time.Second, time.Second: 9 * time.Second, time.Minute: 20 * time.Second,
+	} {
+		if got := pauseAfter(took, time.Second); got != want {
+			t.Errorf("after %v a pause of %v, want %v", took, got, want)
+		}
+	}
 }

@@ -100,7 +100,7 @@ func (h *host) notify() {
 // until waits for a condition, which is asked with the host locked.
 func (h *host) until(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		h.mu.Lock()
 		done, changed, failed, log := ok(), h.changed, h.failed, h.log.String()

@@ -111,5 +111,6 @@ func (r *reader) lag(tn *turn, end int64) {
 }
 
 func (r *reader) gap(tn *turn, cause error) {
-	r.events.Gap(sdk.Gap{Stream: tn.file.stream, Run: tn.run, Wanted: tn.from, Cause: sdk.GapOutOfRange, Reason: fmt.Sprintf("file %s: %v", tn.path, cause)})
+	r.events.Gap(sdk.Gap{Stream: tn.file.stream, Run: tn.run, Wanted: tn.from, Cause: sdk.GapOutOfRange, Reason: fmt.Sprintf(
+		"file %s: %v; it was cut and begins with the same line as before, so it is not told from the old one. If all of it is new, put a copy in its place by renaming it: that is another file", tn.path, cause)})
 }

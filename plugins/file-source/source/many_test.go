@@ -11,12 +11,12 @@ import (
 // end before the last file.
 func TestManyFiles(t *testing.T) {
 	dir := t.TempDir()
-	const files = 700
+	const files = 300
 	for i := range files {
 		put(t, dir, fmt.Sprintf("%02d/%05d", i%20, i), fmt.Sprintf("file %d\n", i))
 	}
 	h := newHost(t)
-	h.mostHeld = 100
+	h.mostHeld = 50
 	h.open(dir, `,"pattern":"**"`)
 	h.until("catching up", h.caughtUp)
 	h.mu.Lock()
@@ -29,7 +29,7 @@ func TestManyFiles(t *testing.T) {
 	if rows != files {
 		t.Errorf("the host had caught up with %d of %d records", rows, files)
 	}
-	if most > 100 {
+	if most > 50 {
 		t.Errorf("%d streams at a time", most)
 	}
 	// A file that the host has forgotten is announced again when it grows.
@@ -46,7 +46,7 @@ func TestNothingDurable(t *testing.T) {
 		put(t, dir, fmt.Sprintf("%05d", i), "x\n")
 	}
 	h := newHost(t)
-	h.holding, h.mostHeld = true, 100
+	h.holding, h.mostHeld = true, 50
 	h.open(dir, "")
 	h.until("as many streams as it carries, all read but one", func() bool {
 		read := 0
@@ -55,10 +55,10 @@ func TestNothingDurable(t *testing.T) {
 				read++
 			}
 		}
-		return len(h.runs) >= 100 && read >= 99
+		return len(h.runs) >= 50 && read >= 49
 	})
 	h.mu.Lock()
-	if len(h.runs) > 100 || h.caughtUp() {
+	if len(h.runs) > 50 || h.caughtUp() {
 		t.Errorf("%d streams; caught up: %t", len(h.runs), h.caughtUp())
 	}
 	h.holding = false

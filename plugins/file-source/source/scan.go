@@ -42,11 +42,16 @@ func (r *reader) scan(ctx context.Context) {
 		if !r.set.Follow {
 			return
 		}
-		// Looking takes a tenth of the time at most.
-		if !r.pause(ctx, max(r.set.PollInterval, 9*time.Since(began))) {
+		if !r.pause(ctx, pauseAfter(time.Since(began), r.set.PollInterval)) {
 			return
 		}
 	}
+}
+
+// pauseAfter: looking takes a tenth of the time at most, unless it is so slow
+// that new files would wait for too long.
+func pauseAfter(took, poll time.Duration) time.Duration {
+	return max(poll, min(9*took, 20*poll))
 }
 
 // pause waits for the next look; false: ctx ended.

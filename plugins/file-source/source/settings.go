@@ -22,7 +22,7 @@ type Settings struct {
 	CSVAs     string `twg:"csv_as" default:"raw" validate:"oneof=raw|json" doc:"raw: a record's value is its line as it stands, with the file's first line in the header columns; json: an object of strings"`
 
 	Follow       bool          `twg:"follow" default:"true" doc:"go on with lines and files that are added; false: read what is there at the start, once"`
-	PollInterval time.Duration `twg:"poll_interval" default:"1s" validate:"min=10ms,max=1h" doc:"how often to look for what is new; rarer where looking takes more than a tenth of it"`
+	PollInterval time.Duration `twg:"poll_interval" default:"1s" validate:"min=10ms,max=1h" doc:"how often to look for what is new; rarer, down to a twentieth, where looking takes more than a tenth of it"`
 	LastLine     string        `twg:"last_line" default:"hold" validate:"oneof=hold|deliver" doc:"a last line without a newline, while following. hold: it waits for its newline; deliver: it is a record once the file has not changed for quiet_after"`
 	QuietAfter   time.Duration `twg:"quiet_after" default:"1m" validate:"min=10ms" doc:"how long a file must be unchanged before nobody is taken to write to it any more"`
 	OnBadFile    string        `twg:"on_bad_file" default:"fail" validate:"oneof=fail|skip" doc:"a file that is damaged or must not be read. fail: the pipeline stops; skip: it is left, with an error in the log, until it changes"`

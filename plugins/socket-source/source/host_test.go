@@ -83,7 +83,7 @@ func (h *host) notify() {
 // until waits for a condition, which is asked with the host locked.
 func (h *host) until(what string, ok func() bool) {
 	h.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		h.mu.Lock()
 		done, changed, failed, log := ok(), h.changed, h.failed, h.log.String()
@@ -201,10 +201,10 @@ func (h *host) drop() {
 	h.set(func() { h.run.Run = 0 })
 }
 
-// commit says that everything is durable.
-func (h *host) commit() {
+// commit says that everything below next is durable.
+func (h *host) commit(next int64) {
 	h.mu.Lock()
-	m := sdk.Mark{Stream: theStream, Run: h.run.Run, Next: h.next}
+	m := sdk.Mark{Stream: theStream, Run: h.run.Run, Next: next}
 	h.mu.Unlock()
 	for _, err := range h.reader.Commit(context.Background(), []sdk.Mark{m}) {
 		h.t.Errorf("commit: %v", err)

@@ -19,7 +19,9 @@ func TestResume(t *testing.T) {
 	c.expect("RESUME s 100")
 	c.send("OK 100 ACK\none\ntwo\n")
 	h.await("one", "two")
-	h.commit()
+	h.commit(101) // the second is not durable yet
+	c.expect("DURABLE 101")
+	h.commit(102)
 	c.expect("DURABLE 102")
 	c.send("three, cut off")
 	c.Close()
