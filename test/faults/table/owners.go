@@ -25,6 +25,7 @@ end $$;
 create or replace function faults.check_owner() returns trigger language plpgsql as $$
 declare s uuid;
 begin
+	if coalesce(new.lane, old.lane) <> 'raw' then return null; end if; -- a secondary's is true whoever says it
 	if tg_op = 'DELETE' then s := old.stream; else s := new.stream; end if;
 	insert into faults.stale (stream, host, owner, epoch) select a.stream, current_setting('application_name'), a.host, a.epoch
 		from faults.acquired a where a.stream = s and a.host <> current_setting('application_name');
