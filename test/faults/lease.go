@@ -107,6 +107,7 @@ func (k *killer) takenOver(ctx context.Context, windows []int64, b *hostProcess)
 		if err != nil {
 			k.ctl.Disarm()
 			if ctx.Err() == nil {
+				k.noteWaits(ctx)
 				k.problem("lease", "windows %v of a host that sleeps were not taken over within %s", windows, takenWithin)
 			}
 			return control.Reached{}
@@ -117,6 +118,19 @@ func (k *killer) takenOver(ctx context.Context, windows []int64, b *hostProcess)
 		}
 		k.ctl.Release(r)
 	}
+}
+
+// noteWaits writes into the hosts' log who waits for whom in the database.
+func (k *killer) noteWaits(ctx context.Context) {
+	if k.database == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, sampleWithin)
+	defer cancel()
+	t := table.NewReader(k.database.DSN(""))
+	defer t.Close()
+	waits, err := t.Waits(ctx)
+	k.hosts.note("waits in the database: %q (%v)", waits, err)
 }
 
 // claimed lists the windows that a host holds.

@@ -199,3 +199,17 @@ func missing(ctx context.Context, tx pgx.Tx, spans []verify.Span) (out []verify.
 	}
 	return out, nil
 }
+
+// Waits says who waits for whom, in words: what a stall may come from.
+func (r *Reader) Waits(ctx context.Context) (out []string, err error) {
+	err = r.with(ctx, func(c *pgx.Conn) error {
+		rows, err := c.Query(ctx, `select format('%s (backend %s, %s) waits for %s (backend %s, %s for %s s): %s | %s', a.application_name, a.pid, a.state, b.application_name, b.pid, b.state,
+			round(extract(epoch from clock_timestamp() - b.state_change)), left(a.query, 120), left(b.query, 120))
+			from pg_stat_activity a, unnest(pg_blocking_pids(a.pid)) p (pid) join pg_stat_activity b on b.pid = p.pid`)
+		if err == nil {
+			out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		}
+		return err
+	})
+	return out, err
+}
