@@ -46,7 +46,7 @@ func (r *run) awaitRebuilt(ctx context.Context) {
 // readLanes compares the secondaries with the topic. whole: they have had the
 // time to be rebuilt.
 func (r *run) readLanes(ctx context.Context, id verify.Topic, records []verify.Record, whole bool) (*laneVerdict, error) {
-	v := &laneVerdict{copy: verify.NewRows(id, records), lake: verify.NewRows(id, records), looks: r.lanes.looks}
+	v := &laneVerdict{copy: verify.NewRows(id, records), lake: verify.NewRows(id, records)}
 	t := table.NewReader(r.db.DSN(""))
 	defer t.Close()
 	if err := r.lanes.look(ctx); err != nil { // the last state, too
@@ -60,7 +60,10 @@ func (r *run) readLanes(ctx context.Context, id verify.Topic, records []verify.R
 		return nil, err
 	}
 	seen := r.readLake(v)
-	v.others = append(v.others, r.lanes.cover, r.lanes.rules, r.lanes.unfenced, verify.Early(r.lanes.claims(), seen, places(records)))
+	r.lanes.mu.Lock()
+	defer r.lanes.mu.Unlock()
+	v.looks = r.lanes.looks
+	v.others = append(v.others, r.lanes.cover, r.lanes.rules, r.lanes.unfenced, verify.Early(r.lanes.lake, seen, places(records)))
 	if whole {
 		v.copy.Finish(nil)
 		v.lake.Finish(nil)

@@ -16,11 +16,13 @@ const laneEvery = 100 * time.Millisecond
 // secondaries: everything of one look is of one snapshot of the database. Its
 // methods may be called from any goroutine.
 type laneWatch struct {
-	reader *table.Reader // the sampling goroutine's
-	files  func() int    // the number of the lake's newest file
+	files func() int // a number below which the lake's files are visible
+
+	looking sync.Mutex // held by who looks
+	reader  *table.Reader
+	noted   bool // who claims and ends windows is noted
 
 	mu       sync.Mutex
-	ready    bool
 	looks    int
 	known    map[string][]verify.Span // looked for already, by lane
 	lake     []verify.Claim           // what the lake's coverage claimed first, and the files that were there
@@ -40,7 +42,11 @@ func newLaneWatch(dsn string, files func() int) *laneWatch {
 
 // run looks until ctx ends.
 func (l *laneWatch) run(ctx context.Context) {
-	defer l.reader.Close()
+	defer func() {
+		l.looking.Lock()
+		defer l.looking.Unlock()
+		l.reader.Close()
+	}()
 	tick := time.NewTicker(laneEvery)
 	defer tick.Stop()
 	for {
@@ -58,16 +64,19 @@ func (l *laneWatch) run(ctx context.Context) {
 func (l *laneWatch) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*sampleWithin)
 	defer cancel()
-	if !l.ready {
+	l.looking.Lock()
+	defer l.looking.Unlock()
+	if !l.noted {
 		ready, err := l.reader.WatchWindows(ctx)
 		if err != nil || !ready {
 			return err
 		}
-		l.mu.Lock()
-		l.ready = true
-		l.mu.Unlock()
+		l.noted = true
 	}
-	state, err := l.reader.Lanes(ctx, copyLane, l.known[copyLane])
+	l.mu.Lock()
+	known := l.known[copyLane]
+	l.mu.Unlock()
+	state, err := l.reader.Lanes(ctx, copyLane, known)
 	if err != nil {
 		return err
 	}
@@ -112,11 +121,4 @@ func (l *laneWatch) found() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cover.Count + l.rules.Count + l.unfenced.Count
-}
-
-// claims is what lane lake's coverage claimed, and when.
-func (l *laneWatch) claims() []verify.Claim {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lake
 }

@@ -77,7 +77,7 @@ func (k *killer) pastLease(ctx context.Context, point string) error {
 	signalAll(asleep, syscall.SIGSTOP)
 	var held control.Reached
 	if err == nil {
-		held = k.takenOver(ctx, windows, b)
+		held = k.takenOver(ctx, windows, a, b)
 	}
 	k.hosts.note("process %d wakes, process %d has one of its windows: %t", a.pid, b.pid, held.PID > 0)
 	k.ctl.Release(at)
@@ -89,6 +89,8 @@ func (k *killer) pastLease(ctx context.Context, point string) error {
 	if held.PID > 0 {
 		k.ctl.Release(held)
 		k.tally.leases++
+	} else {
+		k.tally.unseen++
 	}
 	if err != nil {
 		return err
@@ -97,27 +99,37 @@ func (k *killer) pastLease(ctx context.Context, point string) error {
 	return k.progress(ctx, past, "a host slept past its lease")
 }
 
-// takenOver waits until b is about to complete one of the windows, and holds it
-// there. Its lease is renewed meanwhile.
-func (k *killer) takenOver(ctx context.Context, windows []int64, b *hostProcess) control.Reached {
-	wait, cancel := context.WithTimeout(ctx, takenWithin)
-	defer cancel()
-	for {
+// takenOver waits until b is about to complete one of a's windows, and holds it
+// there. Its lease is renewed meanwhile. b may also be done with it unseen: only
+// one of its two workers is held at a time.
+func (k *killer) takenOver(ctx context.Context, windows []int64, a, b *hostProcess) control.Reached {
+	for begun := time.Now(); ctx.Err() == nil; {
+		wait, cancel := context.WithTimeout(ctx, time.Second)
 		r, err := k.ctl.Wait(wait, k.ctl.Arm("complete", 1, func(p control.Process) bool { return p.PID == b.pid }))
+		cancel()
 		if err != nil {
 			k.ctl.Disarm()
-			if ctx.Err() == nil {
-				k.noteWaits(ctx)
-				k.problem("lease", "windows %v of a host that sleeps were not taken over within %s", windows, takenWithin)
-			}
+		} else if k.hasOne(ctx, b, windows) {
+			return r
+		} else {
+			k.ctl.Release(r)
+		}
+		if !k.hasOne(ctx, a, windows) {
 			return control.Reached{}
 		}
-		got, err := k.database.claimed(wait, b.name)
-		if err == nil && slices.ContainsFunc(got, func(id int64) bool { return slices.Contains(windows, id) }) {
-			return r
+		if time.Since(begun) > takenWithin {
+			k.noteWaits(ctx)
+			k.problem("lease", "windows %v of a host that sleeps were not taken over within %s", windows, takenWithin)
+			return control.Reached{}
 		}
-		k.ctl.Release(r)
 	}
+	return control.Reached{}
+}
+
+// hasOne reports whether a host holds one of the windows.
+func (k *killer) hasOne(ctx context.Context, h *hostProcess, windows []int64) bool {
+	got, err := k.database.claimed(ctx, h.name)
+	return err == nil && slices.ContainsFunc(got, func(id int64) bool { return slices.Contains(windows, id) })
 }
 
 // noteWaits writes into the hosts' log who waits for whom in the database.

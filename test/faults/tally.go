@@ -22,6 +22,7 @@ type tally struct {
 	frozen    int
 	rivals    int
 	leases    int // hosts that slept until another had their window
+	unseen    int // hosts whose window another was done with before they woke
 	noWork    int // hosts that were to sleep and had no window in time
 	jumps     int
 	rebuilt   time.Duration                     // from the last commit until nothing was missing in a secondary
@@ -59,8 +60,9 @@ func (t *tally) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  %d of these took a second process with them; %d further kills only provoked a start\n", t.pairs, t.provoked)
 	fmt.Fprintf(w, "  %d hosts were put to sleep, replaced and woken; %d plugins were frozen\n", t.zombies, t.frozen)
-	if t.leases+t.noWork+t.jumps > 0 {
-		fmt.Fprintf(w, "  %d hosts slept until another had their window, %d had none; the clock of the leases jumped %d times\n", t.leases, t.noWork, t.jumps)
+	if t.leases+t.unseen+t.noWork+t.jumps > 0 {
+		fmt.Fprintf(w, "  %d hosts slept and woke while another had their window, %d when it was done with it, %d had none; the clock of the leases jumped %d times\n",
+			t.leases, t.unseen, t.noWork, t.jumps)
 	}
 	if t.rivals > 0 {
 		fmt.Fprintf(w, "  %d rivals took over from a host that ran\n", t.rivals)

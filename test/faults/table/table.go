@@ -18,7 +18,10 @@ import (
 const Raw = "public.faults_raw"
 
 // Copy is the table of a secondary, in the same database.
-const Copy = "public.faults_copy"
+const (
+	Copy      = "public." + copyTable
+	copyTable = "faults_copy"
+)
 
 // Reader has one connection, which it opens when it needs it and gives up with
 // an error: the database is taken away during a run. It is for one goroutine
