@@ -13,6 +13,7 @@ SINK   ?=
 HOSTS  ?=
 SLEEPERS ?=
 POSITIONS ?=
+TOPOLOGY ?=
 WHAT   ?= fast
 export ROWS RUNS ONLY PROFILE
 
@@ -37,11 +38,14 @@ test:
 # over a real one, which is restarted too. SINK=postgres: into a real database,
 # likewise; MUTANT= commit-on-send, commit-on-write or no-epoch. HOSTS=2: two side by side.
 # POSITIONS=store: named partitions, whose position the sink keeps; HOSTS=2: with rivals.
+# TOPOLOGY=raw-first: a host that ingests, two that recover, two secondaries; MUTANT=
+# no-fence, cover-before-receipt or no-live-floor.
 # SLEEPERS=: after how many kills a host sleeps and wakes when another has taken over.
 faults:
 	@$(GO) run ./test/faults -seed $(SEED) $(if $(KILLS),-kills $(KILLS)) $(if $(MUTANT),-mutant $(MUTANT)) \
 	  $(if $(BROKER),-broker $(BROKER)) $(if $(SINK),-sink $(SINK)) $(if $(HOSTS),-hosts $(HOSTS)) \
-	  $(if $(POSITIONS),-positions $(POSITIONS)) $(if $(SLEEPERS),-sleepers $(SLEEPERS))
+	  $(if $(POSITIONS),-positions $(POSITIONS)) $(if $(SLEEPERS),-sleepers $(SLEEPERS)) \
+	  $(if $(TOPOLOGY),-topology $(TOPOLOGY))
 
 # Speed against a one-process yardstick; ROWS=, RUNS= and ONLY= shorten it.
 bench:

@@ -95,9 +95,13 @@ make faults KILLS=10 SEED="${SEED:-7}" BROKER=kafka HOSTS=2
 step "make faults over a real Kafka into a real PostgreSQL"
 make faults KILLS=5 SEED="${SEED:-7}" BROKER=kafka SINK=postgres SLEEPERS=4
 
+step "make faults of a raw-first pipeline, two hosts that recover beside it"
+make faults KILLS=10 SEED="${SEED:-7}" TOPOLOGY=raw-first
+
 step "make faults must find builds with a flaw"
 make faults MUTANT=all SEED="${SEED:-7}"
 make faults MUTANT=all SEED="${SEED:-7}" SINK=postgres
+make faults MUTANT=all SEED="${SEED:-7}" TOPOLOGY=raw-first
 
 step "Random schedules must find builds with a flaw"
 caught() { # tag, what the schedules then say

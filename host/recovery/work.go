@@ -148,6 +148,9 @@ func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 		return errOutOfTime
 	}
 	faultpoint.Hit("replayed")
+	if b.Frame.Len() == 0 {
+		return nil // positions without a record: read, and nothing to send
+	}
 	d.r.yield(ctx)
 	if d.ses.unanswered()+b.Bytes() > d.r.cfg.Budget {
 		if err := d.ses.settle(ctx, max(d.r.cfg.Budget-b.Bytes(), 0)); err != nil {

@@ -58,7 +58,7 @@ type Worker struct {
 	lost    map[sdk.Stream]*coverage.Set
 }
 
-// watched is a lease in a store without a clock.
+// watched is a lease that is timed here.
 type watched struct {
 	version uint64
 	since   time.Time
@@ -240,8 +240,9 @@ func positions(in []coverage.Interval) (n int64) {
 	return n
 }
 
-// claim leases a window that is free. In a store without a clock, one is free
-// too if its lease did not change for its whole time.
+// claim leases a window that is free. One is free too if its lease did not
+// change for its whole time, in a store without a clock, or with one that was
+// set back: the lease of a host that has died would last as much longer.
 func (r *Worker) claim(ctx context.Context) (*sdk.RecoveryWindow, error) {
 	c := sdk.WindowClaim{Lane: r.cfg.Lane, Holder: r.cfg.Owner, TTL: r.cfg.LeaseTTL}
 	faultpoint.Hit("claim")
@@ -266,11 +267,12 @@ func (r *Worker) claim(ctx context.Context) (*sdk.RecoveryWindow, error) {
 	return nil, nil
 }
 
-// watch notes since when each lease has not changed.
+// watch notes since when each lease has not changed that no clock will end in
+// time.
 func (r *Worker) watch(windows []sdk.RecoveryWindow) {
 	seen := map[uint64]watched{}
 	for _, w := range windows {
-		if w.State != sdk.WindowClaimed || w.Lease != sdk.NoClock {
+		if w.State != sdk.WindowClaimed || w.Lease != sdk.NoClock && w.Lease <= r.cfg.LeaseTTL {
 			continue
 		}
 		was, ok := r.watched[w.ID]

@@ -15,7 +15,13 @@ var programs = map[string]string{
 	"twg-plugin-kafka-source": "./plugins/kafka-source",
 	"twg-plugin-parquet":      "./plugins/parquet",
 	"twg-plugin-postgres":     "./plugins/postgres",
+	// The same under another name, so that the harness can tell a secondary's
+	// process from raw's.
+	copyPlugin: "./plugins/postgres",
 }
+
+// copyPlugin is the executable of the secondary in a table.
+const copyPlugin = "twg-plugin-pgcopy"
 
 // build puts the product's binaries, with fault points and perhaps a flaw,
 // into dir.

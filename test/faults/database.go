@@ -77,9 +77,9 @@ func (d *database) up(ctx context.Context) error { return d.Start(ctx) }
 // postgresBlock is a sink whose transactions are small, unless something has
 // piled up: then they have the thousand rows that a COPY must have to be seen
 // in the table before its end.
-func postgresBlock() string {
+func postgresBlock(role string) string {
 	return fmt.Sprintf(`  sink "postgres" "raw" {
-    durable = true
+%s    durable = true
     config {
       dsn              = env(%q)
       table            = %q
@@ -88,7 +88,7 @@ func postgresBlock() string {
       max_backoff      = "500ms"
     }
   }
-`, dsnEnv, table.Raw)
+`, role, dsnEnv, table.Raw)
 }
 
 // readTable reads table and coverage whole.
@@ -101,7 +101,7 @@ func (r *run) readTable(ctx context.Context, v *verdict, ends map[int32]int64) e
 	}
 	outside := verify.Findings{Kind: "row outside of coverage"}
 	claimed := verify.Findings{Kind: "coverage"}
-	err = t.Rows(ctx, func(rows []verify.Row) {
+	err = t.Rows(ctx, table.Raw, func(rows []verify.Row) {
 		v.rows.Add("the table", rows)
 		verify.Inside(&outside, "the table", rows, held)
 	})

@@ -21,3 +21,12 @@ func fileNumber(path string) int {
 	n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".parquet"))
 	return n
 }
+
+// filesBelow is a number below which all files of the log are visible.
+func filesBelow(dir string) int {
+	visible := visibleFiles(dir)
+	if len(visible) == 0 {
+		return 0
+	}
+	return fileNumber(visible[len(visible)-1]) + 1
+}

@@ -15,7 +15,8 @@ import (
 type hosts struct {
 	bin, file, socket string
 	log               *os.File
-	dsn               string // the sink's database, if it has one
+	dsn               string   // the sink's database, if it has one
+	roles             []string // of the places, where they differ
 
 	mu     sync.Mutex
 	places []*hostProcess // the process that was started last in each
@@ -67,6 +68,9 @@ func (h *hosts) start(flags ...string) error {
 	defer h.mu.Unlock()
 	h.starts++
 	name := fmt.Sprintf("host-%d", h.starts)
+	if h.roles != nil {
+		cmd.Env = append(cmd.Env, hostRoleEnv+"="+h.roles[h.chosen])
+	}
 	if h.dsn != "" {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s&application_name=%s", dsnEnv, h.dsn, name))
 	}
@@ -83,6 +87,13 @@ func (h *hosts) now() *hostProcess {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.places[h.chosen]
+}
+
+// at returns the host of a place.
+func (h *hosts) at(place int) *hostProcess {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.places[place]
 }
 
 // all returns the hosts of all places where one was started.

@@ -22,6 +22,7 @@ type verdict struct {
 	led      verify.Findings
 	stale    verify.Findings   // writes of others than the owner
 	others   []verify.Findings // each of them fails the run too
+	lanes    *laneVerdict      // nil: there are no secondaries
 	problems []string
 	files    int
 	records  int
@@ -40,7 +41,7 @@ func (v *verdict) ok() bool {
 // caught reports whether something was lost, duplicated, committed too early or
 // written by somebody who did not own it.
 func (v *verdict) caught() bool {
-	return v.rows.Lost.Count > 0 || v.rows.Duplicated.Count > 0 || v.led.Count > 0 || v.stale.Count > 0
+	return v.rows.Lost.Count > 0 || v.rows.Duplicated.Count > 0 || v.led.Count > 0 || v.stale.Count > 0 || v.lanes.caught()
 }
 
 // judge lets the pipeline catch up and stop, and reads topic and files anew.
@@ -74,6 +75,11 @@ func (r *run) judge(ctx context.Context, stalled error) (*verdict, error) {
 	} else {
 		r.readFiles(v)
 	}
+	if r.lanes != nil {
+		if v.lanes, err = r.readLanes(ctx, id, records, promised == nil); err != nil {
+			return nil, err
+		}
+	}
 	r.checkWatch(ctx)
 	v.rows.Finish(promised)
 	v.led = r.watch.led(places(records))
@@ -95,6 +101,10 @@ func (r *run) finish(ctx context.Context) {
 	}
 	if err != nil {
 		r.problem("stalled", "lag is not zero %s after the last kill: committed %v, the topic ends at %v: %v", catchUpWithin, r.watch.frontier(), want, err)
+	}
+	if r.lanes != nil {
+		r.awaitRebuilt(ctx)
+		r.hosts.roles[0] = "both"
 	}
 	for _, h := range r.hosts.all() {
 		if how := h.stop(ctx); how != "" {

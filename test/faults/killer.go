@@ -44,6 +44,9 @@ type killer struct {
 	// must end.
 	named    bool
 	database *database // the sink's, if it has one
+	// recovery is the place of the host that recovers and that a kill is about;
+	// 0: none does.
+	recovery int
 	// alone counts how often the host ended by itself.
 	alone int
 	// orphans waits for the checks that plugins die with their host.
@@ -111,20 +114,22 @@ func (k *killer) aim(ctx context.Context, kill schedule.Kill) (victim control.Pr
 
 // strike sends SIGKILL to the victim and to the role that goes with it.
 func (k *killer) strike(kill schedule.Kill, victim control.Process) {
-	if kill.Also != "" && kill.Also != schedule.Host {
+	if kill.Also != "" && !isHost(kill.Also) {
 		k.killRole(kill.Also)
 	}
-	if kill.Point.Role == schedule.Host || kill.Also == schedule.Host {
-		k.killHost(k.hosts.now())
+	for _, r := range []schedule.Role{schedule.Host, schedule.Recoverer} {
+		if kill.Point.Role == r || kill.Also == r {
+			k.killHost(k.hostOf(r))
+		}
 	}
-	if victim.PID > 0 && kill.Point.Role != schedule.Host {
-		k.hosts.now().losesPlugin()
+	if victim.PID > 0 && !isHost(kill.Point.Role) {
+		k.hostOf(kill.Point.Role).losesPlugin()
 		_ = syscall.Kill(victim.PID, syscall.SIGKILL)
 	}
 }
 
 func (k *killer) killRole(r schedule.Role) {
-	k.hosts.now().losesPlugin()
+	k.hostOf(r).losesPlugin()
 	for _, p := range k.ctl.Live(k.is(r)) {
 		_ = syscall.Kill(p.PID, syscall.SIGKILL)
 	}
@@ -145,15 +150,45 @@ func (k *killer) killHost(h *hostProcess) {
 	})
 }
 
-// is tells the processes of a role that belong to the host of now.
+// is tells the processes of a role that belong to the host of now, or to the
+// one that recovers and that the kill is about.
 func (k *killer) is(r schedule.Role) func(control.Process) bool {
 	return func(p control.Process) bool {
-		pid := k.hosts.now().pid
-		if r == schedule.Host {
+		pid := k.hostOf(r).pid
+		if isHost(r) {
 			return p.PID == pid
 		}
-		return roleOf(p.Role) == r && p.Parent == pid
+		return p.Parent == pid && k.playedBy(p.Role) == beside(r)
 	}
+}
+
+// hostOf is the host of a role's process, or is that process.
+func (k *killer) hostOf(r schedule.Role) *hostProcess {
+	if r.Recovers() {
+		return k.hosts.at(k.recovery)
+	}
+	return k.hosts.now()
+}
+
+func isHost(r schedule.Role) bool { return r == schedule.Host || r == schedule.Recoverer }
+
+// beside is the role that the same executable has in a host that ingests.
+func beside(r schedule.Role) schedule.Role {
+	switch r {
+	case schedule.Replayer:
+		return schedule.Sink
+	case schedule.Rebuilder:
+		return schedule.Secondary
+	}
+	return r
+}
+
+// playedBy maps an executable's name to its role in this run.
+func (k *killer) playedBy(name string) schedule.Role {
+	if k.recovery > 0 && (name == copyPlugin || name == "twg-plugin-parquet") {
+		return schedule.Secondary
+	}
+	return roleOf(name)
 }
 
 // roleOf maps an executable's name to its role.

@@ -26,11 +26,19 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 	if r.db != nil {
 		k.services[schedule.Database] = r.db
 	}
+	if r.opt.rawFirst() {
+		r.hosts.choose(0)
+		k.recovery = 1
+	}
 	if err := k.progress(ctx, nil, "the start"); err != nil {
 		return err
 	}
 	for _, kill := range kills {
-		r.hosts.choose(k.place.IntN(r.opt.places()))
+		if r.opt.rawFirst() {
+			k.recovery = 1 + k.place.IntN(r.opt.places()-1)
+		} else {
+			r.hosts.choose(k.place.IntN(r.opt.places()))
+		}
 		if err := k.one(ctx, kill); err != nil {
 			return err
 		}
@@ -50,6 +58,11 @@ func (r *run) killAll(ctx context.Context, kills []schedule.Kill) (stalled error
 // between does what comes between kill n and the next: a host or a plugin that
 // sleeps.
 func (r *run) between(ctx context.Context, k *killer, n int) error {
+	if r.opt.rawFirst() {
+		if err := r.betweenRawFirst(ctx, k, n); err != nil {
+			return err
+		}
+	}
 	if every := r.opt.sleepers; every > 0 && n%every == every/2 {
 		if err := r.sleeper(ctx, k, n/every); err != nil {
 			return err
@@ -100,7 +113,7 @@ func (r *run) sleeper(ctx context.Context, k *killer, n int) error {
 
 // caughtSoFar reports whether the watcher has seen a mutant's flaw already.
 func (r *run) caughtSoFar() bool {
-	return r.watch.doubled() > 0 || r.watch.stale() > 0 || r.watch.led(r.prod.Real()).Count > 0
+	return r.watch.doubled() > 0 || r.watch.stale() > 0 || r.lanes != nil && r.lanes.found() > 0 || r.watch.led(r.prod.Real()).Count > 0
 }
 
 // killEverything ends the host and every plugin that is still there, also

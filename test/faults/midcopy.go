@@ -118,6 +118,7 @@ func (k *killer) succeed(ctx context.Context, old *hostProcess) error {
 		select {
 		case <-time.After(writtenEvery):
 		case <-wait.Done():
+			k.noteWaits(ctx)
 			return fmt.Errorf("%w: %s has not committed what it took over from %s, whose sink stands still in a COPY, within %s", errStalled, k.hosts.now().name, old.name, takeOverWithin)
 		}
 	}

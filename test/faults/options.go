@@ -16,6 +16,9 @@ var mutants = map[string][]string{
 	"postgres": {"commit-on-send", "commit-on-write", "no-epoch"},
 }
 
+// rawFirstMutants are the ones that the topology raw-first is there to find.
+var rawFirstMutants = []string{"no-fence", "cover-before-receipt", "no-live-floor"}
+
 // mutantKills is how many kills a mutant gets when none are asked for.
 const mutantKills = 24
 
@@ -35,6 +38,7 @@ type options struct {
 	hosts         int
 	sink          string
 	positions     string
+	topology      string
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -48,6 +52,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.dir, "dir", "out/faults", "where binaries, logs and files go")
 	fs.IntVar(&o.perSecond, "rate", 800, "records produced a second")
 	fs.StringVar(&o.granularity, "granularity", "batch", "granularity of the pipeline: batch or record")
+	fs.StringVar(&o.topology, "topology", "one-sink", "one-sink, or raw-first: a host that ingests into a PostgreSQL table, two that rebuild two secondaries from it")
 	fs.IntVar(&o.sleepers, "sleepers", 20, "after how many kills a host is put to sleep, replaced and woken; 0: never")
 	fs.IntVar(&o.freeze, "freeze", 0, "after how many kills a plugin is stopped for good and must be replaced (about 20 s each); 0: never")
 	fs.StringVar(&o.broker, "broker", "fake", "fake: an in-process broker that is not killed; kafka: a real one, whose restarts are among the faults")
@@ -58,6 +63,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.race, "race", false, "build with the race detector; a race fails the run (needs a C compiler)")
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if o.rawFirst() {
+		o.sink = "postgres"
 	}
 	if o.kills == 0 {
 		if o.kills = 100; o.mutant != "" {
@@ -81,8 +89,12 @@ func (o options) check(fs *flag.FlagSet) error {
 		return fmt.Errorf("-group-protocol %q is neither classic nor consumer", o.protocol)
 	case mutants[o.sink] == nil:
 		return fmt.Errorf("-sink %q is neither parquet nor postgres", o.sink)
-	case o.mutant != "" && o.mutant != "all" && !slices.Contains(mutants[o.sink], o.mutant):
-		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, mutants[o.sink])
+	case o.topology != "one-sink" && !o.rawFirst():
+		return fmt.Errorf("-topology %q is neither one-sink nor raw-first", o.topology)
+	case o.rawFirst() && (o.hosts > 1 || o.named()):
+		return errors.New("-topology raw-first has hosts of its own, in one group")
+	case o.mutant != "" && o.mutant != "all" && !slices.Contains(o.mutants(), o.mutant):
+		return fmt.Errorf("-mutant %q is none of %v or all", o.mutant, o.mutants())
 	case o.positions != "broker" && o.positions != "store":
 		return fmt.Errorf("-positions %q is neither broker nor store", o.positions)
 	case o.positions == "store" && o.hosts > 2:
@@ -107,8 +119,11 @@ func (o options) named() bool { return o.positions == "store" }
 // places is how many hosts run all the time. Two that read the same named
 // partitions are a mistake, which the run makes on purpose now and then.
 func (o options) places() int {
-	if o.named() {
+	switch {
+	case o.named():
 		return 1
+	case o.rawFirst():
+		return len(rawFirstRoles)
 	}
 	return o.hosts
 }
@@ -116,7 +131,10 @@ func (o options) places() int {
 // points are the moments at which the run kills.
 func (o options) points() []schedule.Point {
 	points := schedule.Points()
-	if o.sink == "postgres" {
+	switch {
+	case o.rawFirst():
+		points = append(schedule.RawFirstPoints(), schedule.DatabasePoints()...)
+	case o.sink == "postgres":
 		points = append(schedule.PostgresPoints(), schedule.DatabasePoints()...)
 	}
 	if o.broker == "kafka" {
@@ -134,16 +152,27 @@ func (o options) points() []schedule.Point {
 func (o options) each() []options {
 	names := []string{o.mutant}
 	if o.mutant == "all" {
-		names = mutants[o.sink]
+		names = o.mutants()
 	}
 	var out []options
 	for _, m := range names {
 		one := o
 		one.mutant = m
-		if m == "no-epoch" { // only a host that wakes can show it
+		if m == "no-epoch" || m == "no-fence" { // only a host that wakes can show it
 			one.sleepers = min(one.sleepers, 4)
 		}
 		out = append(out, one)
 	}
 	return out
+}
+
+// rawFirst: several sinks, of which one gates, and hosts that recover.
+func (o options) rawFirst() bool { return o.topology == "raw-first" }
+
+// mutants are those that the run can find.
+func (o options) mutants() []string {
+	if o.rawFirst() {
+		return rawFirstMutants
+	}
+	return mutants[o.sink]
 }

@@ -17,7 +17,7 @@ const (
 // which may be long on a slow machine.
 func writePipeline(dir, broker, files string, opt options) (string, error) {
 	const text = `pipeline "faults" {
-  granularity   = %q
+%s  granularity   = %q
   memory_budget = "24MB"
   max_ack_delay = "250ms"
 
@@ -33,15 +33,19 @@ func writePipeline(dir, broker, files string, opt options) (string, error) {
 %s}
 `
 	sink := parquetBlock(files)
-	if opt.sink == "postgres" {
-		sink = postgresBlock()
+	role := ""
+	switch {
+	case opt.rawFirst():
+		role, sink = fmt.Sprintf("  role          = env(%q)\n", hostRoleEnv), rawFirstBlocks(files)
+	case opt.sink == "postgres":
+		sink = postgresBlock("")
 	}
 	from := groupLines(opt.protocol)
 	if opt.named() {
 		from = fmt.Sprintf("      partitions         = [\"0-%d\"]\n", partitions-1)
 	}
 	path := filepath.Join(dir, "pipeline.hcl")
-	return path, os.WriteFile(path, fmt.Appendf(nil, text, opt.granularity, broker, topicName, from, sink), 0o644)
+	return path, os.WriteFile(path, fmt.Appendf(nil, text, role, opt.granularity, broker, topicName, from, sink), 0o644)
 }
 
 // groupLines let a member that was killed be missed soon.

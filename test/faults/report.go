@@ -19,8 +19,9 @@ func (r *run) report(w io.Writer, v *verdict) {
 	fmt.Fprintf(w, "%d records (%d of 5 MB) and %d aborted ones produced, %d rows in %s, %.0f s, %.0f rows/s; host started %d times\n",
 		v.records, large, aborted, v.rows.Count, v.where(), took.Seconds(), float64(v.rows.Count)/took.Seconds(), r.hosts.starts)
 	fmt.Fprintf(w, "%d moments at which positions that were relied on were compared with what was there; %d starts among them\n", r.watch.moments(), r.starts.seen())
+	v.lanes.print(w)
 	var all strings.Builder
-	for _, f := range append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.stale, v.rows.Extra, v.rows.Wrong}, v.others...) {
+	for _, f := range append(append([]verify.Findings{v.rows.Lost, v.rows.Duplicated, v.led, v.stale, v.rows.Extra, v.rows.Wrong}, v.others...), v.lanes.findings()...) {
 		for _, line := range f.Lines() {
 			fmt.Fprintln(w, line)
 		}

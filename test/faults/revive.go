@@ -33,6 +33,7 @@ func (k *killer) progressIn(ctx context.Context, bound time.Duration, past map[i
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			k.noteWaits(ctx)
 			return fmt.Errorf("%w: %s after %s not every partition was committed beyond %v, but %v", errStalled, bound, after, past, k.watch.frontier())
 		}
 	}

@@ -32,6 +32,7 @@ type run struct {
 	hosts  *hosts
 	prod   *produce.Producer
 	watch  *watcher
+	lanes  *laneWatch // nil: there are no secondaries
 	tally  *tally
 
 	mu       sync.Mutex
@@ -129,6 +130,10 @@ func (r *run) all(ctx context.Context, bin string, kills []schedule.Kill) (*verd
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { r.watch.run(background) })
+	if r.opt.rawFirst() {
+		r.lanes = newLaneWatch(r.db.DSN(""), func() int { return filesBelow(r.files) })
+		wg.Go(func() { r.lanes.run(background) })
+	}
 	return r.underLoad(ctx, kills)
 }
 
@@ -142,6 +147,9 @@ func (r *run) startHost(bin, socket string) error {
 	}
 	if r.db != nil {
 		r.hosts.dsn = r.db.DSN("")
+	}
+	if r.opt.rawFirst() {
+		r.hosts.roles = append(r.hosts.roles, rawFirstRoles...)
 	}
 	return r.hosts.startAll()
 }

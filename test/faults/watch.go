@@ -141,10 +141,7 @@ func (w *watcher) relied(ctx context.Context, why string, partition int32, next 
 		w.table.requests.relied(ctx, why, partition, next)
 		return
 	}
-	files := 0
-	if visible := visibleFiles(w.dir); len(visible) > 0 {
-		files = fileNumber(visible[len(visible)-1]) + 1
-	}
+	files := filesBelow(w.dir)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.samples = append(w.samples, verify.Sample{Why: why, At: time.Since(w.begun), Committed: map[int32]int64{partition: next}, Files: files})

@@ -39,7 +39,7 @@ func (st *Store) CompleteWindow(ctx context.Context, conn *pgx.Conn, c sdk.Windo
 
 // leased locks the window of a completion whose fence is the current one.
 func (st *Store) leased(ctx context.Context, tx pgx.Tx, c sdk.WindowCompletion) (window, error) {
-	rows, err := tx.Query(ctx, "select "+windowColumns+st.t.expand(" from {windows} w join {streams} s on s.id = w.stream where w.id = $1 and w.target = $2 and w.fence = $3 and w.state = 'claimed' for update of w"),
+	rows, err := tx.Query(ctx, "select "+windowColumns+st.t.expand(" from {windows} w join {streams} s on s.id = w.stream where w.id = $1 and w.target = $2 and "+fenced+" and w.state = 'claimed' for update of w"),
 		int64(c.ID), st.target, int64(c.Fence))
 	if err != nil {
 		return window{}, err

@@ -63,7 +63,7 @@ func (st *Store) ClaimWindow(ctx context.Context, conn *pgx.Conn, c sdk.WindowCl
 // renewed, too, as long as nobody else has claimed the window.
 func (st *Store) RenewWindow(ctx context.Context, conn *pgx.Conn, id, fence uint64, ttl time.Duration) (version uint64, err error) {
 	var v int64
-	err = conn.QueryRow(ctx, "update "+st.t.windows+" set lease_version = lease_version + 1, lease_until = now() + $4::bigint * interval '1 microsecond' where id = $1 and target = $2 and fence = $3 and state = 'claimed' returning lease_version",
+	err = conn.QueryRow(ctx, "update "+st.t.windows+" set lease_version = lease_version + 1, lease_until = now() + $4::bigint * interval '1 microsecond' where id = $1 and target = $2 and "+fenced+" and state = 'claimed' returning lease_version",
 		int64(id), st.target, int64(fence), ttl.Microseconds()).Scan(&v)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errLease(id, fence)

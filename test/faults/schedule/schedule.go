@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,13 @@ const (
 	Broker Role = "broker"
 	// Database is the sink's.
 	Database Role = "database"
+
+	// Raw-first has more: the secondaries' plugins beside the host that
+	// ingests, the hosts that recover, and the plugins of those.
+	Secondary Role = "secondary"
+	Recoverer Role = "recoverer"
+	Replayer  Role = "replayer" // reads raw, has the windows
+	Rebuilder Role = "rebuilder"
 )
 
 // Point is a named moment in a process of a role.
@@ -128,7 +136,7 @@ func Make(seed uint64, n int, points []Point) []Kill {
 			p := points[at]
 			k := Kill{N: len(kills) + 1, Point: p, Hits: 1 + rng.IntN(p.MaxHits)}
 			if rng.IntN(pairEvery) == 0 {
-				k.Also = other(rng, p.Role)
+				k.Also = other(rng, p.Role, points)
 			}
 			if kills = append(kills, k); len(kills) == n {
 				break
@@ -139,8 +147,13 @@ func Make(seed uint64, n int, points []Point) []Kill {
 }
 
 // other draws a process's role that is not r.
-func other(rng *rand.Rand, r Role) Role {
+func other(rng *rand.Rand, r Role, points []Point) Role {
 	rest := []Role{Host, Source, Sink}
+	for _, p := range points {
+		if p.Role.rawFirst() && !slices.Contains(rest, p.Role) {
+			rest = append(rest, p.Role)
+		}
+	}
 	for i, x := range rest {
 		if x == r {
 			rest = append(rest[:i], rest[i+1:]...)

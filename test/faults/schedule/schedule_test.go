@@ -51,3 +51,19 @@ func TestKillsAreSpreadEvenlyOverAllPoints(t *testing.T) {
 		t.Errorf("%d pairs of %d kills", pairs, len(kills))
 	}
 }
+
+// A raw-first schedule reaches every kind of process, also as a second one.
+func TestRawFirstKillsEveryRole(t *testing.T) {
+	first, also := map[Role]bool{}, map[Role]bool{}
+	for _, k := range Make(7, 300, append(RawFirstPoints(), DatabasePoints()...)) {
+		first[k.Point.Role], also[k.Also] = true, true
+	}
+	for _, r := range []Role{Host, Source, Sink, Secondary, Recoverer, Replayer, Rebuilder} {
+		if !first[r] || !also[r] {
+			t.Errorf("%s is killed first: %t, as a second one: %t", r, first[r], also[r])
+		}
+	}
+	if !first[Database] || also[Database] {
+		t.Errorf("the database goes away: %t, with another: %t", first[Database], also[Database])
+	}
+}

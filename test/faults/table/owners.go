@@ -25,6 +25,7 @@ end $$;
 create or replace function faults.check_owner() returns trigger language plpgsql as $$
 declare s uuid;
 begin
+	if coalesce(new.lane, old.lane) <> 'raw' then return null; end if; -- a secondary's is true whoever says it
 	if tg_op = 'DELETE' then s := old.stream; else s := new.stream; end if;
 	insert into faults.stale (stream, host, owner, epoch) select a.stream, current_setting('application_name'), a.host, a.epoch
 		from faults.acquired a where a.stream = s and a.host <> current_setting('application_name');
@@ -64,9 +65,12 @@ func (r *Reader) Acquired(ctx context.Context, name string) (out []int32, err er
 
 // Transactions counts those that are open, of connections with an
 // application_name, and those of them that are in a COPY and have written rows.
+// Those that wait for their client are not open: the server ends them soon. A
+// secondary's do not count: nobody gates by it.
 func (r *Reader) Transactions(ctx context.Context, name string) (open, copying int, err error) {
 	err = r.with(ctx, func(c *pgx.Conn) error {
-		return c.QueryRow(ctx, "select count(xact_start), count(backend_xid) filter (where query like '%copy %from stdin%') from pg_stat_activity where application_name = $1", name).Scan(&open, &copying)
+		return c.QueryRow(ctx, `select count(xact_start) filter (where state not like 'idle in transaction%'), count(backend_xid) filter (where query like '%copy %from stdin%')
+			from pg_stat_activity where application_name = $1 and query not like '%' || $2 || '%'`, name, copyTable).Scan(&open, &copying)
 	})
 	return open, copying, err
 }

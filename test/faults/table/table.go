@@ -17,6 +17,12 @@ import (
 // Raw is the name of the raw table of a run.
 const Raw = "public.faults_raw"
 
+// Copy is the table of a secondary, in the same database.
+const (
+	Copy      = "public." + copyTable
+	copyTable = "faults_copy"
+)
+
 // Reader has one connection, which it opens when it needs it and gives up with
 // an error: the database is taken away during a run. It is for one goroutine
 // at a time.
@@ -92,20 +98,20 @@ func (r *Reader) there(ctx context.Context, c *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// Rows reads the whole table and hands it on in portions.
-func (r *Reader) Rows(ctx context.Context, take func([]verify.Row)) error {
+// Rows reads a whole table and hands it on in portions.
+func (r *Reader) Rows(ctx context.Context, from string, take func([]verify.Row)) error {
 	const portion = 1000
 	return r.with(ctx, func(c *pgx.Conn) error {
-		rows, err := c.Query(ctx, `select "_twg_record_id", "cluster", "topic", "incarnation", "partition", "position", "timestamp_ms", "key", "value", "headers" from `+Raw)
+		rows, err := c.Query(ctx, `select "_twg_record_id", "cluster", "topic", "incarnation", "partition", "position", "timestamp_ms", "key", "value", "headers" from `+from)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", Raw, err)
+			return fmt.Errorf("read %s: %w", from, err)
 		}
 		defer rows.Close()
 		var out []verify.Row
 		for rows.Next() {
 			row, err := scan(rows)
 			if err != nil {
-				return fmt.Errorf("read %s: %w", Raw, err)
+				return fmt.Errorf("read %s: %w", from, err)
 			}
 			if out = append(out, row); len(out) == portion {
 				take(out)

@@ -83,7 +83,7 @@ func TestReaderReadsWhatIsCommitted(t *testing.T) {
 	must(t, tx.Rollback(t.Context()))
 
 	got := map[int64]verify.Row{}
-	must(t, r.Rows(t.Context(), func(rows []verify.Row) {
+	must(t, r.Rows(t.Context(), Raw, func(rows []verify.Row) {
 		for _, row := range rows {
 			got[row.Position] = row
 		}

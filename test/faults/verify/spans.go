@@ -109,6 +109,29 @@ func Checkpoint(f *Findings, file string, state, before []Span) {
 	}
 }
 
+// Beyond returns the parts of spans that are in none of known.
+func Beyond(spans, known []Span) (out []Span) {
+	known = merge(known)
+	for _, s := range merge(spans) {
+		for _, k := range known {
+			if k.Partition != s.Partition || k.Next <= s.From || k.From >= s.Next {
+				continue
+			}
+			if k.From > s.From {
+				out = append(out, Span{Partition: s.Partition, From: s.From, Next: k.From})
+			}
+			s.From = min(k.Next, s.Next)
+		}
+		if s.From < s.Next {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Merge joins spans that touch.
+func Merge(spans []Span) []Span { return merge(spans) }
+
 // merge joins spans that touch.
 func merge(spans []Span) []Span {
 	spans = slices.Clone(spans)
