@@ -38,6 +38,19 @@ func socketAt(end net.Addr) string {
 	}
 	ip := a.IP.To4()
 	local := fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], a.Port) // as little-endian machines have it
+	// The kernel gives the table in pieces; a line can be missed while others
+	// come and go.
+	for range 5 {
+		if socket := inTable(local); socket != "" {
+			return socket
+		}
+	}
+	return ""
+}
+
+// inTable looks for a local address once. Connections that only wait to be
+// forgotten may have it too, and belong to nobody: their inode is 0.
+func inTable(local string) string {
 	f, err := os.Open("/proc/net/tcp")
 	if err != nil {
 		return ""
@@ -45,7 +58,7 @@ func socketAt(end net.Addr) string {
 	defer f.Close()
 	const inode = 9 // the column
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if w := strings.Fields(lines.Text()); len(w) > inode && w[1] == local {
+		if w := strings.Fields(lines.Text()); len(w) > inode && w[1] == local && w[inode] != "0" {
 			return "socket:[" + w[inode] + "]"
 		}
 	}
