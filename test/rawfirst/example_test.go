@@ -2,7 +2,10 @@
 
 package rawfirst
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // The example as it is, with a host that ingests and one that recovers, and a
 // topic that is written to all the time. Every box of the figure in
@@ -83,9 +86,9 @@ func (w *world) recoveryHostDies(ingest, recovery *host) *host {
 	must(w.t, tx.Rollback(w.t.Context()))
 
 	next := w.start("recovery")
-	next.eventually("another claim of the dead host's window, or its end", func() bool { return w.fence(held.ID) != held.Fence })
-	w.t.Logf("window %d, held under fence %d by a host that died, went to another", held.ID, held.Fence)
-	next.killPlugin("postgres", w.raw.Addr())
 	w.goesOn(ingest, "the death of the host that recovers")
+	next.killPlugin("postgres", w.raw.Addr()) // what it works on is free again about when the dead host's window is
+	next.eventually("another claim of the dead host's window, or its end", func() bool { return w.fence(held.ID) != held.Fence })
+	w.t.Logf("%.0f s: window %d, held under fence %d by a host that died, went to another", time.Since(w.begun).Seconds(), held.ID, held.Fence)
 	return next
 }

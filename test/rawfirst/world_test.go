@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -59,6 +60,7 @@ func buildAndRun(m *testing.M) int {
 // world is what the example runs in.
 type world struct {
 	t         *testing.T
+	begun     time.Time
 	example   string
 	broker    *kafka.Cluster
 	admin     *kadm.Client
@@ -70,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	example, err := filepath.Abs("../../examples/hcl/raw-first.hcl")
 	must(t, err)
-	w := &world{t: t, example: example, lake: filepath.Join(t.TempDir(), "lake")}
+	w := &world{t: t, begun: time.Now(), example: example, lake: filepath.Join(t.TempDir(), "lake")}
 	w.broker, err = kafka.Start(t.Context(), kafka.Config{})
 	must(t, err)
 	t.Cleanup(func() { must(t, w.broker.Close()) })
@@ -130,7 +132,7 @@ func (w *world) goesOn(h *host, after string) {
 	w.t.Helper()
 	from := w.committed()
 	h.eventually("commits after "+after, func() bool { return w.committed() > from+1500 })
-	w.t.Logf("commits go on after %s", after)
+	w.t.Logf("%.0f s: commits go on after %s", time.Since(w.begun).Seconds(), after)
 }
 
 // bury takes members out of the group, as an operator may who does not want to
