@@ -103,14 +103,16 @@ make faults MUTANT=all SEED="${SEED:-7}"
 make faults MUTANT=all SEED="${SEED:-7}" SINK=postgres
 make faults MUTANT=all SEED="${SEED:-7}" TOPOLOGY=raw-first
 
-step "Random schedules must find builds with a flaw"
-caught() { # tag, what the schedules then say
-  local said
-  said=$(go test -tags "mutant_$1" ./host/pipeline -run RandomRawFirst -schedules 100 2>&1 || true)
-  grep -q "$2" <<<"$said" || { echo "$said" | tail -5; echo "mutant $1 was not caught"; exit 1; }
-  echo "mutant $1 caught: $2"
+step "Random schedules and models must find builds with a flaw"
+caught() { # mutant, what the tests then say, which tests
+  local mutant=$1 word=$2 said
+  shift 2
+  said=$(go test -tags "services,mutant_$mutant" "$@" 2>&1 || true)
+  grep -q "$word" <<<"$said" || { echo "$said" | tail -5; echo "mutant $mutant was not caught"; exit 1; }
+  echo "mutant $mutant caught: $word"
 }
-caught no_live_floor 'above the live floor'
-caught cover_before_receipt 'INV8: lane'
+caught no_live_floor 'above the live floor' ./host/pipeline -run RandomRawFirst -schedules 100
+caught cover_before_receipt 'INV8: lane' ./host/pipeline -run RandomRawFirst -schedules 100
+caught no_fence 'want an error of kind fenced' ./plugins/postgres/sink -run WindowsAgainstAModel -rapid.shrinktime=1s -rapid.nofailfile
 
 printf '\nAll of it passed, in %s s.\n' "$SECONDS"

@@ -119,10 +119,17 @@ func (t tables) expand(sql string) string {
 // "create ... if not exists" fails when two do it at the same time.
 const ddlLock = 0x74776764646c
 
-// Lock holds back others that make tables, until the transaction ends.
-func Lock(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(ddlLock))
-	return err
+// Alone runs f in a transaction beside which nobody else makes tables. Every
+// process comes through here when it opens the database: one that stands still
+// in f holds back the others for some seconds, then the server ends its
+// transaction.
+func Alone(ctx context.Context, conn *pgx.Conn, f func(pgx.Tx) error) error {
+	return inTx(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", int64(ddlLock)); err != nil {
+			return err
+		}
+		return f(tx)
+	})
 }
 
 // Open makes the tables that are missing, brings those of an older layout up

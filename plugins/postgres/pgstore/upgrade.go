@@ -25,10 +25,7 @@ func (st *Store) upgrade(ctx context.Context, conn *pgx.Conn) error {
 	if have == 1 { // it has no checksums
 		return st.older(have)
 	}
-	err = inTx(ctx, conn, func(tx pgx.Tx) error {
-		if err := Lock(ctx, tx); err != nil {
-			return err
-		}
+	err = Alone(ctx, conn, func(tx pgx.Tx) error {
 		if have, err = st.version(ctx, tx); err != nil || have >= layout { // another has done it
 			return err
 		}

@@ -89,10 +89,7 @@ func (c *config) open(ctx context.Context) (*opened, error) {
 }
 
 func (c *config) prepare(ctx context.Context, o *opened) (err error) {
-	err = pgx.BeginFunc(ctx, o.conn, func(tx pgx.Tx) error {
-		if err := pgstore.Lock(ctx, tx); err != nil {
-			return err
-		}
+	err = pgstore.Alone(ctx, o.conn, func(tx pgx.Tx) error {
 		o.table, err = rawtable.Open(ctx, tx.Conn(), c.name, c.set.CreateTable)
 		return err
 	})

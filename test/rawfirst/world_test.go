@@ -1,0 +1,180 @@
+//go:build services
+
+package rawfirst
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/twg-io/twg/test/faults/produce"
+	"github.com/twg-io/twg/test/services/kafka"
+	"github.com/twg-io/twg/test/services/postgres"
+)
+
+// What the example names.
+const (
+	topic      = "orders"
+	group      = "twg-orders"
+	partitions = 4
+	rawTable   = "orders_raw"
+	copyTable  = "orders"
+)
+
+// bin holds the product's programs.
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "twg-rawfirst-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	programs := map[string]string{"twg": "cmd/twg"}
+	for _, p := range []string{"kafka-source", "parquet", "postgres"} {
+		programs["twg-plugin-"+p] = "plugins/" + p
+	}
+	for name, pkg := range programs {
+		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/twg-io/twg/"+pkg).CombinedOutput()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", pkg, err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// world is what the example runs in.
+type world struct {
+	t         *testing.T
+	begun     time.Time
+	example   string
+	broker    *kafka.Cluster
+	admin     *kadm.Client
+	raw, copy *postgres.Server
+	lake      string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	example, err := filepath.Abs("../../examples/hcl/raw-first.hcl")
+	must(t, err)
+	w := &world{t: t, begun: time.Now(), example: example, lake: filepath.Join(t.TempDir(), "lake")}
+	w.broker, err = kafka.Start(t.Context(), kafka.Config{})
+	must(t, err)
+	t.Cleanup(func() { must(t, w.broker.Close()) })
+	w.raw, w.copy = database(t), database(t)
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Addrs()...))
+	must(t, err)
+	t.Cleanup(client.Close)
+	w.admin = kadm.NewClient(client)
+	_, err = w.admin.CreateTopic(t.Context(), partitions, 1, nil, topic)
+	must(t, err)
+	return w
+}
+
+func database(t *testing.T) *postgres.Server {
+	t.Helper()
+	s, err := postgres.Start(t.Context(), postgres.Config{})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+// twg is a command line in the world that the example asks its environment for.
+func (w *world) twg(role string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(bin, "twg"), append([]string{"--plugin-dir", bin}, args...)...)
+	c.Env = append(os.Environ(), "TWG_ROLE="+role, "TWG_BROKERS="+w.broker.Addrs()[0], "TWG_LAKE="+w.lake,
+		"TWG_PG_DSN="+w.raw.DSN(""), "TWG_PG_COPY_DSN="+w.copy.DSN(""))
+	return c
+}
+
+// produce writes to the topic until the function that it returns is called.
+func (w *world) produce() (stop func()) {
+	w.t.Helper()
+	p, err := produce.New(produce.Config{Brokers: w.broker.Addrs(), Topic: topic, Partitions: partitions, Seed: 4, PerSecond: 500})
+	must(w.t, err)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	return func() {
+		w.t.Helper()
+		cancel()
+		must(w.t, <-done)
+	}
+}
+
+// committed is how far the group has come, all partitions together.
+func (w *world) committed() (sum int64) {
+	offsets, err := w.admin.FetchOffsets(w.t.Context(), group)
+	if err != nil {
+		return 0
+	}
+	offsets.Each(func(o kadm.OffsetResponse) { sum += max(o.At, 0) })
+	return sum
+}
+
+// goesOn waits until the host has committed some thousand positions more.
+func (w *world) goesOn(h *host, after string) {
+	w.t.Helper()
+	from := w.committed()
+	h.eventually("commits after "+after, func() bool { return w.committed() > from+1500 })
+	w.t.Logf("%.0f s: commits go on after %s", time.Since(w.begun).Seconds(), after)
+}
+
+// bury takes members out of the group, as an operator may who does not want to
+// wait for session_timeout, which is 45 s in the example.
+func (w *world) bury(dead []string) {
+	w.t.Helper()
+	r := kmsg.NewPtrLeaveGroupRequest()
+	r.Group = group
+	for _, id := range dead {
+		m := kmsg.NewLeaveGroupRequestMember()
+		m.MemberID = id
+		r.Members = append(r.Members, m)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Addrs()...))
+	must(w.t, err)
+	defer client.Close()
+	_, err = r.RequestWith(w.t.Context(), client)
+	must(w.t, err)
+}
+
+// members are those of the group.
+func (w *world) members() (ids []string) {
+	w.t.Helper()
+	groups, err := w.admin.DescribeGroups(w.t.Context(), group)
+	must(w.t, err)
+	for _, m := range groups[group].Members {
+		ids = append(ids, m.MemberID)
+	}
+	return ids
+}
+
+func connect(t *testing.T, s *postgres.Server) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), s.DSN(""))
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
+	return c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
