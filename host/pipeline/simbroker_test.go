@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twg-io/twg/sdk"
@@ -164,10 +163,13 @@ func (p *simStream) assignment() sdk.Assignment {
 	return a
 }
 
-// caughtUp reports whether raw has all that there is, and it is committed. The
-// lock is held.
-func (s *sim) caughtUp() bool {
-	return !slices.ContainsFunc(s.alive(), func(p *simStream) bool {
-		return p.cov.FirstHole() < p.end || p.committed != p.end && p.end > p.base
-	})
+// behind counts the positions that raw lacks or that are not committed. The lock
+// is held.
+func (s *sim) behind() (n int64) {
+	for _, p := range s.alive() {
+		if p.end > p.base {
+			n += max(p.end-p.cov.FirstHole(), 0) + p.end - max(p.committed, p.base-1)
+		}
+	}
+	return n
 }

@@ -16,7 +16,7 @@ func (s *sim) settle() {
 		return
 	}
 	s.renewHosts()
-	if !s.await(30*time.Minute, s.caughtUp) {
+	if !s.await(s.behind) {
 		s.hopeless("INV4: raw does not catch up", s.standing)
 		return
 	}
@@ -32,7 +32,7 @@ func (s *sim) settle() {
 	}
 	lanes := s.wanted
 	s.mu.Unlock()
-	if !s.await(time.Hour, func() bool { return s.lacking(false) == 0 }) {
+	if !s.await(func() int64 { return s.lacking(false) }) {
 		s.hopeless("INV4: a secondary does not get what it misses", s.laneStanding)
 		return
 	}
@@ -43,7 +43,7 @@ func (s *sim) settle() {
 			s.command(l, true)
 		}
 	}
-	if !s.await(time.Hour, func() bool { return s.lacking(true) == 0 && s.windowsLeft() == 0 }) {
+	if !s.await(func() int64 { return s.lacking(true) + s.windowsLeft() }) {
 		s.hopeless("INV4: something is stranded", s.laneStanding)
 		return
 	}
@@ -83,16 +83,21 @@ func (s *sim) renewHosts() {
 	s.begin(role)
 }
 
-// await waits until done, which is called with the lock.
-func (s *sim) await(most time.Duration, done func() bool) bool {
-	for began := time.Now(); time.Since(began) < most; {
+// await waits until nothing is left, which is called with the lock. false:
+// nothing has changed for so long that it never will.
+func (s *sim) await(left func() int64) bool {
+	best := int64(-1)
+	for since := time.Now(); time.Since(since) < 20*time.Minute; {
 		s.mu.Lock()
-		ok, broken := done(), len(s.broken) > 0
+		n, broken := left(), len(s.broken) > 0
 		s.mu.Unlock()
-		if ok || broken {
+		if n == 0 || broken {
 			return true
 		}
-		time.Sleep(time.Second)
+		if best < 0 || n < best {
+			best, since = n, time.Now()
+		}
+		time.Sleep(5 * time.Second)
 		s.checkHosts()
 	}
 	return false
@@ -119,8 +124,11 @@ func (s *sim) lacking(all bool) (n int64) {
 	for _, l := range s.wanted {
 		for _, p := range s.streams {
 			k := s.known(l, p)
-			if all || !p.deleted {
+			switch {
+			case !p.deleted:
 				k.Floors.Live = sdk.MaxPosition
+			case all:
+				k.Floors.Live = p.reachable()
 			}
 			for _, i := range k.Missing(recovery.Options{}) {
 				n += i.Next - i.From
@@ -130,17 +138,31 @@ func (s *sim) lacking(all bool) (n int64) {
 	return n
 }
 
+// reachable is below which position a secondary can get what raw has. Nobody can
+// fill a hole that a deleted topic has left in raw, and what lies above it is
+// not rebuilt (docs/recovery.md). The lock is held.
+func (p *simStream) reachable() int64 {
+	if p.deleted {
+		return p.cov.FirstHole()
+	}
+	return sdk.MaxPosition
+}
+
 // aside counts what a lane has refused.
 func (s *sim) aside(l *simLane) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.streams {
-		n += len(l.part(p).setAside())
+		for _, i := range l.part(p).setAside() {
+			if i.Next > p.rawFloor {
+				n++
+			}
+		}
 	}
 	return n
 }
 
-func (s *sim) windowsLeft() (n int) {
+func (s *sim) windowsLeft() (n int64) {
 	for _, l := range s.wanted {
 		for _, x := range l.windows {
 			if x.State != sdk.WindowUnrecoverable {
@@ -164,7 +186,7 @@ func (s *sim) laneStanding() {
 	for _, l := range s.wanted {
 		for _, p := range s.streams {
 			k := s.known(l, p)
-			k.Floors.Live = sdk.MaxPosition
+			k.Floors.Live = p.reachable()
 			if m := k.Missing(recovery.Options{}); len(m) > 0 {
 				s.wrong("lane %s lacks %v of %s (deleted %v), live floor %d, raw's hole %d", l.name, m, p.name, p.deleted, l.part(p).floor, p.cov.FirstHole())
 			}
@@ -261,10 +283,13 @@ func (s *sim) judgeLane(l *simLane, p *simStream) {
 	}
 	for _, i := range k.SetAside {
 		for pos := i.From; pos < i.Next; pos++ {
-			if !s.healed && p.poisoned(pos) {
+			if p.poisoned(pos) && (!s.healed || pos < p.rawFloor) { // or pruned, and so refused for ever
 				excused.AddHeld(coverage.Interval{From: pos, Next: pos + 1})
 			}
 		}
+	}
+	if end := p.reachable(); end < p.end {
+		excused.AddHeld(coverage.Interval{From: end, Next: p.end})
 	}
 	rows := *l.target.of(p)
 	for pos := p.base; pos < p.end; pos++ {

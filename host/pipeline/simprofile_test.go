@@ -42,7 +42,7 @@ func pick[T any](s *sim, of ...T) T { return of[s.roll("profile", len(of))] }
 
 // profile draws a world. The lock is held.
 func (s *sim) profile() simProfile {
-	return simProfile{
+	pr := simProfile{
 		limit:  pick(s, 500, 1500, 4000, 10_000),
 		topics: pick(s, 1, 1, 2, 3), partitions: pick(s, 1, 2, 3, 8, 20), skew: pick(s, true, false),
 		gaps: pick(s, 0, 0, 1, 6, 13, 16), sizes: pick(s, sizesTiny, sizesEmpty, sizesMixed, sizesHuge),
@@ -55,6 +55,8 @@ func (s *sim) profile() simProfile {
 		windowRows: pick[int64](s, 1, 10, 60, 1000, 100_000), lazyPrune: pick(s, true, false, false),
 		tick: pick(s, 300*time.Millisecond, 2*time.Second, 8*time.Second),
 	}
+	pr.windowRows = max(pr.windowRows, pr.backlog/100) // or there would be little else than claims
+	return pr
 }
 
 const (
