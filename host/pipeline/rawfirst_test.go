@@ -65,7 +65,9 @@ func rawFirstSchedule(t *testing.T, seed uint64) map[string]int {
 			if w.n(8) == 0 {
 				w.intrude()
 			}
-			h.check(t, w)
+			if h.check(t, w); h.over {
+				break
+			}
 		}
 		if zombie != nil {
 			zombie.end(t)
@@ -75,7 +77,7 @@ func rawFirstSchedule(t *testing.T, seed uint64) map[string]int {
 			recoverer.endRecovery(t, w)
 			recoverer = nil
 		}
-		if w.n(3) == 0 {
+		if w.n(3) == 0 && !h.over {
 			zombie = h
 			w.bury(h)
 			continue
@@ -84,6 +86,10 @@ func rawFirstSchedule(t *testing.T, seed uint64) map[string]int {
 	}
 	w.setCalm(true)
 	w.lanesUp()
+	if zombie != nil && w.named { // it could still be the one that acquires last
+		zombie.end(t)
+		zombie = nil
+	}
 	last := w.beginRawFirst(t, RoleBoth)
 	if zombie != nil {
 		time.Sleep(w.pause(3 * time.Minute))
@@ -101,7 +107,11 @@ func rawFirstSchedule(t *testing.T, seed uint64) map[string]int {
 }
 
 func (w *world) beginRawFirst(t *testing.T, role Role) *host {
-	h := &host{src: &chaosSource{w: w}, done: make(chan error, 1), limit: chaosBudgets[w.n(len(chaosBudgets))]}
+	w.mu.Lock()
+	w.begun++
+	n, takenOver := w.begun, w.takenOver
+	w.mu.Unlock()
+	h := &host{n: n, takenOver: takenOver, src: &chaosSource{w: w}, done: make(chan error, 1), limit: chaosBudgets[w.n(len(chaosBudgets))]}
 	sink := chaosRaw{&chaosSink{w: w, hold: w.n(2) == 0, room: 1 + w.n(8)}}
 	caps := storeCaps
 	caps.Replayable, caps.HoldsUntilClose = true, sink.hold
@@ -110,6 +120,9 @@ func (w *world) beginRawFirst(t *testing.T, role Role) *host {
 		OnGap: GapContinue, Logger: quiet(),
 		Recovery: Recovery{WindowRows: 1 + int64(w.n(30)), WindowDuration: w.pause(30 * time.Second), LeaseTTL: 2*time.Second + w.pause(20*time.Second),
 			Budget: int64(1 + w.n(3000)), Interval: w.pause(10 * time.Second)}}
+	if w.named {
+		cfg.SourceCaps.Position = sdk.PositionStore
+	}
 	for _, l := range w.lanes {
 		s := &chaosSecondary{w: w, lane: l, room: 1 + w.n(4)}
 		r := &chaosSecondary{w: w, lane: l, room: 1 + w.n(4)}
