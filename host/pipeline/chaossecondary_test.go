@@ -229,7 +229,9 @@ func (w *secondaryWriter) span(b *sdk.Batch, s sdk.Span, o *sdk.Outcome) {
 			}
 		}
 	}
-	has := func(pos int64) bool { return part.rows[pos] > 0 || slices.Contains(w.soft, softRow{s.Stream, pos}) || w.s.lane.poison && poisoned(pos) }
+	has := func(pos int64) bool {
+		return part.rows[pos] > 0 || slices.Contains(w.soft, softRow{s.Stream, pos}) || w.s.lane.poison && poisoned(pos)
+	}
 	for pos := s.From; pos < s.Next; pos++ {
 		if exists(pos) && !has(pos) {
 			w.s.w.wrong("a secondary was sent [%d,%d) of %s without the row at %d", s.From, s.Next, s.Stream, pos)
