@@ -96,6 +96,10 @@ type Capabilities struct {
 
 	// Durable: a receipt means stable storage, surviving loss of power.
 	Durable bool
+	// DurableFlush, of a sink that is not Durable: it answers with Written, and
+	// Session.Flushed says what is on stable storage. Its session ends (Fail)
+	// when its target may have lost what was not flushed.
+	DurableFlush bool
 	// Replayable: what was written can be read back (Replayer).
 	Replayable bool
 	// OffsetStore: coverage and cursors are kept (OffsetStore).
@@ -114,7 +118,15 @@ type Capabilities struct {
 	HoldsUntilClose bool
 	// Targets are what the sink writes to, for people: "directory ./out".
 	Targets []string
+	// CanonicalTargets are the same, each by one name however the settings
+	// spell it, so that two sinks that write to one target can be told. None:
+	// Targets are compared.
+	CanonicalTargets []string
 }
+
+// FlushesLater reports that receipts of such a sink promise nothing, and that
+// coverage follows Session.Flushed.
+func (c Capabilities) FlushesLater() bool { return !c.Durable && c.DurableFlush }
 
 // Severity of a Diagnostic.
 type Severity uint8

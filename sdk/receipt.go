@@ -25,6 +25,10 @@ const (
 	// Fenced: the span's epoch is not the stream's current one. The whole
 	// transaction was rolled back; the other spans in it are Retryable.
 	Fenced
+	// Written: the sink has every row of the range and may lose it, until
+	// Session.Flushed names its batch. Only of a sink that is not Durable: the
+	// host's memory is free again, and nothing counts as held.
+	Written
 )
 
 func (k OutcomeKind) String() string {
@@ -37,6 +41,8 @@ func (k OutcomeKind) String() string {
 		return "rejected"
 	case Fenced:
 		return "fenced"
+	case Written:
+		return "written"
 	}
 	return "unknown outcome"
 }

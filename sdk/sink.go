@@ -29,6 +29,12 @@ type Session struct {
 	// Report hands a receipt to the host. Any goroutine may call it, it never
 	// blocks, and it may come before Write has returned.
 	Report func(Receipt)
+	// Flushed tells the host that everything up to and including seq that this
+	// session answered as Written is on stable storage now. Each batch up to
+	// seq has all its outcomes by then, and seq never falls. Only of a sink
+	// with DurableFlush; any goroutine may call it, also without having been
+	// asked by Flush. It is never nil in a plugin.
+	Flushed func(seq uint64)
 	// Fail ends the session: what is unanswered will be sent again in a new
 	// one. Only the first call counts; no Report may follow. Any goroutine.
 	Fail func(error)
@@ -82,13 +88,17 @@ type Writer interface {
 }
 
 // Flusher is a Writer that can be asked for receipts before it would give
-// them by itself. A sink that declares HoldsUntilClose must implement it.
+// them by itself. A sink that declares HoldsUntilClose or DurableFlush must
+// implement it.
 type Flusher interface {
 	// Flush makes everything up to and including seq durable and answers it.
 	// It may return before that is done; the receipts say so. It can overtake
 	// batches: one up to seq may still be on its way, or wait in Write. Then it
 	// holds for that batch too, once Write has taken it; and a Write that waits
 	// for room must be let go on.
+	//
+	// A sink with DurableFlush makes what it answered as Written durable too,
+	// and calls Session.Flushed.
 	Flush(ctx context.Context, seq uint64) error
 }
 

@@ -22,6 +22,7 @@ func laneLine(s pipeline.SecondaryStatus) string {
 		parts = append(parts, grouped(live.Delivered)+" live")
 		say(live.ShedRows, "shed")
 		say(live.GivenUp, "given up")
+		say(live.Unflushed, "not flushed")
 	}
 	say(s.Live.SetAside+s.Backlog.SetAside, "set aside")
 	say(s.Backlog.Rebuilt, "rebuilt")

@@ -173,7 +173,7 @@ func capabilityNames(c sdk.Capabilities) []string {
 		name string
 		has  bool
 	}{
-		{"durable", c.Durable}, {"replayable", c.Replayable}, {"offset_store", c.OffsetStore}, {"fencing", c.Fencing},
+		{"durable", c.Durable}, {"durable_flush", c.FlushesLater()}, {"replayable", c.Replayable}, {"offset_store", c.OffsetStore}, {"fencing", c.Fencing},
 		{"idempotent", c.Idempotent}, {"append_only", c.AppendOnly}, {"holds_until_close", c.HoldsUntilClose},
 	} {
 		if x.has {

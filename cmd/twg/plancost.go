@@ -142,7 +142,7 @@ func optOuts(p *checkedPipeline) []string {
 	}
 	for _, s := range p.secondaries() {
 		if s.Durable != nil && !*s.Durable {
-			out = append(out, notDurable(s))
+			out = append(out, notDurable(p, s))
 		}
 	}
 	return out

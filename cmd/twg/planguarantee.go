@@ -61,6 +61,9 @@ func rawFirstGuarantee(p *checkedPipeline) []string {
 	}
 	for _, s := range p.secondaries() {
 		out = append(out, orderText(s))
+		if s.plugin.caps.FlushesLater() {
+			out = append(out, fmt.Sprintf("%q confirms what it may still lose. It counts as held once %q has flushed it, which the host asks for after %s at the latest.", s.Name, s.Name, p.MaxAckDelay))
+		}
 	}
 	return append(out, roleText(p)...)
 }

@@ -23,10 +23,10 @@ func rebuildCosts(p *checkedPipeline) []cost {
 }
 
 func secondaryCosts(p *checkedPipeline, s checkedSink) []cost {
-	killed := cost{fmt.Sprintf("the plugin of %q is killed", s.Name), "It is started again and is sent what it had not confirmed; what does not fit into its buffer is rebuilt " + rebuiltBy(p) + ". The source does not wait. " + sentAgain(s)}
+	killed := cost{fmt.Sprintf("the plugin of %q is killed", s.Name), "It is started again and is sent what it had not confirmed; what does not fit into its buffer is rebuilt " + rebuiltBy(p) + "." + unstored(s) + " The source does not wait. " + sentAgain(s)}
 	away := cost{fmt.Sprintf("the target of %q is away", s.Name), fmt.Sprintf("The source and the other sinks go on at full speed. Once %s wait for it, batches are shed and counted; when it is back they are rebuilt %s. Nothing is lost while %q keeps the rows.", bytesText(s.Buffer), rebuiltBy(p), p.gate().Name)}
 	if p.Role == config.RoleRecovery {
-		killed.Cost = "It is started again, and its window is worked on. " + sentAgain(s)
+		killed.Cost = "It is started again, and its window is worked on." + unstored(s) + " " + sentAgain(s)
 		away.Cost = "Its windows wait for it; those of other sinks go on."
 	}
 	return []cost{killed, away,
@@ -38,10 +38,23 @@ func sentAgain(s checkedSink) string {
 	switch caps := s.plugin.caps; {
 	case caps.Idempotent:
 		return "No record is there twice."
+	case caps.AppendOnly && caps.FlushesLater():
+		return "What it had written without confirming, or without flushing, can be there twice."
 	case caps.AppendOnly:
 		return "What it had written without confirming is there twice."
 	}
 	return "It does not say whether what it had written without confirming is there twice."
+}
+
+// unstored says what becomes of what a sink had confirmed and could still lose.
+func unstored(s checkedSink) string {
+	switch caps := s.plugin.caps; {
+	case caps.Durable:
+		return ""
+	case caps.DurableFlush:
+		return " What it had confirmed and not flushed is rebuilt too."
+	}
+	return " LOSS: what it had confirmed counts as held, and what it loses of that is not rebuilt."
 }
 
 func rebuiltBy(p *checkedPipeline) string {
@@ -76,9 +89,12 @@ func rawAway(p *checkedPipeline) string {
 }
 
 // notDurable says what durable = false gives up.
-func notDurable(s checkedSink) string {
-	if s.plugin.caps.Durable {
+func notDurable(p *checkedPipeline, s checkedSink) string {
+	switch caps := s.plugin.caps; {
+	case caps.Durable:
 		return fmt.Sprintf("durable = false of %q: nothing, with these settings: it confirms only what is on stable storage.", s.Name)
+	case caps.DurableFlush:
+		return fmt.Sprintf("durable = false of %q: nothing for good. It confirms what it may still lose, and only what it has flushed counts as held; what it loses before that is rebuilt %s.", s.Name, rebuiltBy(p))
 	}
-	return fmt.Sprintf("durable = false of %q: what it has taken counts as held, so what it loses afterwards, in a crash or a power cut, is not rebuilt.", s.Name)
+	return fmt.Sprintf("durable = false of %q: what it has taken counts as held, and it has no flush that would say more, so what it loses afterwards, in a crash or a power cut, is not rebuilt.", s.Name)
 }

@@ -62,7 +62,11 @@ func (p pluginPlan) writeSource(b *strings.Builder) {
 
 func (p pluginPlan) writeSink(b *strings.Builder) {
 	fmt.Fprintf(b, "  sink    %s, named %q, %s\n", p.program(), p.Name, p.Role)
-	if !slices.Contains(p.Capabilities, "durable") {
+	switch {
+	case slices.Contains(p.Capabilities, "durable"):
+	case slices.Contains(p.Capabilities, "durable_flush"):
+		b.WriteString("          not durable before it has flushed\n")
+	default:
 		b.WriteString("          not durable\n")
 	}
 	if len(p.Capabilities) > 0 {

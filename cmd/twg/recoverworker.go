@@ -51,7 +51,7 @@ func (r workerRecoverer) standing(ctx context.Context, req recoverRequest) (*sta
 func (r workerRecoverer) worker(stop <-chan struct{}) *recovery.Worker {
 	c := r.recovery
 	return recovery.New(recovery.Config{
-		Lane: r.lane, Pipeline: r.pipeline, Owner: r.owner, Raw: r.raw, Store: r.store, Sink: r.sink, Limits: r.limits,
+		Lane: r.lane, Pipeline: r.pipeline, Owner: r.owner, Raw: r.raw, Store: r.store, Sink: r.sink, DurableFlush: r.caps.FlushesLater(), Limits: r.limits,
 		WindowRows: c.WindowRows, WindowDuration: c.WindowDuration, LeaseTTL: c.LeaseTTL, Budget: c.Budget, Interval: c.Interval,
 		Attempts: r.attempts, Stop: stop, Logger: r.log,
 		Alarm: func(text string) { r.log.Error("ALARM: " + text) },

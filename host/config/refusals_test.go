@@ -55,9 +55,19 @@ func TestRefusals(t *testing.T) {
 		"R1: no offset store":     {func(r *rawFirst) { r.raw.OffsetStore = false }, []string{"capability offset_store", `"db"`, "Choose another sink"}},
 		"R1: tables only":         {func(r *rawFirst) { r.raw.Shapes = []sdk.Shape{sdk.ShapeTable} }, []string{"shape raw", `"db"`, "Choose a sink"}},
 
-		"R2: not durable, unsaid":            {func(r *rawFirst) { r.lake.Durable = false }, []string{"capability durable", `"lake"`, "write durable = false"}},
-		"R2: not durable, claimed":           {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = true\n") }, []string{"capability durable", `"lake"`, "Write durable = false"}},
-		"R2: not durable, accepted":          {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = false\n") }, nil},
+		"R2: not durable, unsaid":   {func(r *rawFirst) { r.lake.Durable = false }, []string{"capability durable", `"lake"`, "write durable = false"}},
+		"R2: not durable, claimed":  {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = true\n") }, []string{"capability durable", `"lake"`, "Write durable = false"}},
+		"R2: not durable, accepted": {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = false\n") }, nil},
+		"R2: flushes later, unsaid": {func(r *rawFirst) { r.lake.Durable, r.lake.DurableFlush = false, true }, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
+		"R2: flushes later, claimed": {func(r *rawFirst) {
+			r.lake.Durable, r.lake.DurableFlush = false, true
+			r.write(`"secondary"`, "\"secondary\"\ndurable = true\n")
+		}, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
+		"R2: flushes later, accepted": {func(r *rawFirst) {
+			r.lake.Durable, r.lake.DurableFlush = false, true
+			r.write(`"secondary"`, "\"secondary\"\ndurable = false\n")
+		}, nil},
+		"R1: a gate that flushes later":      {func(r *rawFirst) { r.raw.Durable, r.raw.DurableFlush = false, true }, []string{"capability durable", `"db"`, "Choose another sink"}},
 		"R2: neither replayable nor a store": {func(r *rawFirst) { r.lake.AppendOnly = true }, nil},
 
 		"R3: nobody keeps the position": {func(r *rawFirst) { r.source.Position = sdk.PositionStore; r.raw.OffsetStore = false }, []string{"capability offset_store", `"db"`, "Choose a"}},

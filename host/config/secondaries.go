@@ -9,16 +9,22 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
+const noDurable = "The secondary lacks the capability durable"
+
 // secondary checks a sink that is not waited for (R2).
 func (c *roleCheck) secondary(s *Sink, caps *sdk.Capabilities) {
 	switch {
 	case caps.Durable:
+	case s.Durable != nil && !*s.Durable:
+	case caps.DurableFlush:
+		c.problem(s.place, "durable", noDurable,
+			fmt.Sprintf("Sink %q: with these settings %q confirms records that it may still lose, and flushes them later. Only what was flushed counts as held, and what it loses before that is rebuilt. If that may be, write durable = false; else choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
 	case s.Durable == nil:
-		c.problem(s.place, "", "The secondary lacks the capability durable",
-			fmt.Sprintf("With these settings %q does not confirm that records are on stable storage, so what sink %q loses later would not be rebuilt. If that may be, write durable = false; else choose another sink, or settings with which it is durable.", s.Plugin, s.Name))
-	case *s.Durable:
-		c.problem(s.place, "durable", "The secondary lacks the capability durable",
-			fmt.Sprintf("Sink %q: with these settings %q does not confirm that records are on stable storage. Write durable = false if what it loses may stay lost; else choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
+		c.problem(s.place, "", noDurable,
+			fmt.Sprintf("With these settings %q does not confirm that records are on stable storage, and has no flush that would, so what sink %q loses later would not be rebuilt. If that may be, write durable = false; else choose another sink, or settings with which it is durable.", s.Plugin, s.Name))
+	default:
+		c.problem(s.place, "durable", noDurable,
+			fmt.Sprintf("Sink %q: with these settings %q does not confirm that records are on stable storage, and has no flush that would. Write durable = false if what it loses may stay lost; else choose another sink, or settings with which it is durable.", s.Name, s.Plugin))
 	}
 	if !slices.Contains(caps.Shapes, sdk.ShapeRaw) {
 		c.problem(s.place, "", "The secondary lacks the shape raw",

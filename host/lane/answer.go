@@ -33,7 +33,7 @@ func (l *Lane) receipt(ses *session, r sdk.Receipt) {
 	}
 	p.asked = asked
 	for k := range r.Outcomes {
-		l.outcome(p, spans[k], &r.Outcomes[k])
+		l.outcome(ses, p, spans[k], &r.Outcomes[k], r.Seq)
 	}
 	if slices.Contains(p.asked, true) {
 		return // its other spans are answered later
@@ -52,15 +52,14 @@ func (p *piece) find(o *sdk.Outcome) int {
 }
 
 // outcome settles a span, unless it was refused for now. l.mu is held.
-func (l *Lane) outcome(p *piece, i int, o *sdk.Outcome) {
-	st := l.stream(o.Stream)
+func (l *Lane) outcome(ses *session, p *piece, i int, o *sdk.Outcome, seq uint64) {
 	rows := int64(p.rows[i].To - p.rows[i].From)
 	switch o.Kind {
-	case sdk.Durable:
+	case sdk.Durable, sdk.Written:
 		l.stat.Delivered += rows
-		st.settle(coverage.Interval{From: o.From, Next: o.Next}, nil)
+		l.settle(ses, seq, o, rows, nil)
 	case sdk.Rejected:
-		n := st.settle(coverage.Interval{From: o.From, Next: o.Next}, rejected(o))
+		n := l.settle(ses, seq, o, rows, rejected(o))
 		l.stat.SetAside += n
 		l.stat.Delivered += max(rows-n, 0)
 		l.log.Warn("the secondary refuses records for good; they are set aside", "stream", o.Stream.String(), "records", n, "reason", o.Reason)
@@ -84,19 +83,28 @@ func rejected(o *sdk.Outcome) []coverage.Interval {
 	return out
 }
 
-// settle notes that of span everything but aside is held, and returns how many
-// positions are aside.
-func (st *stream) settle(span coverage.Interval, aside []coverage.Interval) (n int64) {
+// settle notes that the sink has everything of span but what is aside, and
+// returns how many positions are aside. If its receipts promise nothing, that
+// is held only once it has been flushed. l.mu is held.
+func (l *Lane) settle(ses *session, seq uint64, o *sdk.Outcome, rows int64, aside []coverage.Interval) (n int64) {
+	st, span := l.stream(o.Stream), coverage.Interval{From: o.From, Next: o.Next}
 	var not coverage.Set
 	for _, i := range aside {
 		i = coverage.Interval{From: max(i.From, span.From), Next: min(i.Next, span.Next)}
 		not.AddHeld(i)
 	}
-	st.held = append(st.held, not.Missing(span)...)
 	for _, i := range not.Held() {
 		n += i.Next - i.From
 	}
 	st.aside = append(st.aside, not.Held()...)
+	held := not.Missing(span)
+	switch {
+	case !l.cfg.DurableFlush:
+		st.held = append(st.held, held...)
+	case len(held) > 0:
+		ses.written = append(ses.written, writtenSpan{seq, o.Stream, held, max(rows-n, 0)})
+		wake(l.wakeFlusher)
+	}
 	return n
 }
 

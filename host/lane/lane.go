@@ -22,10 +22,10 @@ type Config struct {
 	Pipeline string
 	Owner    string // host name and process, for people
 	Sink     sdk.Sink
-	// Durable: the sink's receipts are. If they are not, they only release
-	// the buffer, and coverage follows the sink's durable Flush.
-	Durable bool
-	Store   sdk.RecoveryStore // the primary-raw sink's
+	// DurableFlush: the sink's receipts promise nothing. They only release the
+	// buffer, and coverage follows what the sink says that it has flushed.
+	DurableFlush bool
+	Store        sdk.RecoveryStore // the primary-raw sink's
 	// Buffer bounds the bytes of the frames that are held.
 	Buffer int64
 	// Attempts is how often a span that the sink refused is sent before it is
@@ -87,6 +87,7 @@ type Status struct {
 	Buffered  int64 // bytes
 	Open      bool  // a session is
 	Delivered int64 // rows that the sink answered
+	Unflushed int64 // positions that it has and may lose: not coverage yet
 	Sheds     int64 // batches that found no room
 	ShedRows  int64
 	SetAside  int64 // rows that the sink refused for good
@@ -200,5 +201,8 @@ func (l *Lane) Status() Status {
 	defer l.mu.Unlock()
 	s := l.stat
 	s.Buffered, s.Open = l.bytes, l.ses != nil
+	if l.ses != nil {
+		s.Unflushed = l.ses.written.positions()
+	}
 	return s
 }

@@ -135,6 +135,11 @@ func (l *Lane) lowest() map[sdk.Stream]int64 {
 		for p := range maps.Values(l.ses.sent) {
 			see(p)
 		}
+		for _, w := range l.ses.written { // recovery must not send it beside a Flush that comes
+			if at, ok := out[w.stream]; !ok || w.held[0].From < at {
+				out[w.stream] = w.held[0].From
+			}
+		}
 	}
 	return out
 }
@@ -183,5 +188,5 @@ func (l *Lane) shedUnsent() {
 func (l *Lane) idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ses == nil || len(l.queue) == 0 && len(l.ses.sent) == 0 && len(l.later) == 0
+	return l.ses == nil || len(l.queue) == 0 && len(l.ses.sent) == 0 && len(l.ses.written) == 0 && len(l.later) == 0
 }

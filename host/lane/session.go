@@ -24,6 +24,7 @@ type session struct {
 	flushed uint64
 	pending int64
 	oldest  time.Time
+	written written // of a sink with DurableFlush
 
 	once   sync.Once
 	failed chan struct{}
@@ -107,6 +108,7 @@ func (l *Lane) live(ctx context.Context, id uint64) error {
 	w, err := l.cfg.Sink.Open(ctx, sdk.Session{
 		ID: id, Pipeline: l.cfg.Pipeline, Owner: l.cfg.Owner, Limits: l.cfg.Limits,
 		Report: func(r sdk.Receipt) { l.receipt(ses, r) }, Fail: ses.fail,
+		Flushed: func(seq uint64) { l.flushed(ses, seq) },
 	})
 	if err != nil {
 		l.ended(nil, err)
@@ -157,6 +159,7 @@ func (l *Lane) ended(ses *session, err error) {
 	}
 	back := slices.SortedFunc(maps.Values(ses.sent), func(a, b *piece) int { return int(int64(a.id) - int64(b.id)) })
 	ses.sent = nil
+	l.unflushed(ses)
 	l.queue = append(back, l.queue...)
 	l.dropQueued()
 }
@@ -208,7 +211,7 @@ func (l *Lane) next(ctx context.Context, ses *session) *sdk.Batch {
 func (l *Lane) pop(ses *session) *sdk.Batch {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) == 0 || ses.sent == nil {
+	if len(l.queue) == 0 || ses.sent == nil || ses.written.full() {
 		return nil
 	}
 	p := l.queue[0]
@@ -220,7 +223,8 @@ func (l *Lane) pop(ses *session) *sdk.Batch {
 	p.asked = slices.Clone(p.open)
 	if coverAtSend {
 		for _, s := range p.batch.Spans {
-			l.stream(s.Stream).settle(coverage.Interval{From: s.From, Next: s.Next}, nil)
+			st := l.stream(s.Stream)
+			st.held = append(st.held, coverage.Interval{From: s.From, Next: s.Next})
 		}
 		wake(l.wakeRecorder)
 	}
@@ -280,10 +284,10 @@ func (l *Lane) flush(ctx context.Context, ses *session, w sdk.Writer) {
 func (l *Lane) flushDue(ses *session) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ses.flushed == ses.seq || len(ses.sent) == 0 {
+	if ses.flushed == ses.seq || len(ses.sent) == 0 && len(ses.written) == 0 {
 		return 0
 	}
-	if ses.pending <= l.cfg.Buffer/2 && time.Since(ses.oldest) < l.cfg.MaxAckDelay && !(l.drain && len(l.queue) == 0) {
+	if ses.pending <= l.cfg.Buffer/2 && time.Since(ses.oldest) < l.cfg.MaxAckDelay && !(l.drain && len(l.queue) == 0) && !ses.written.full() {
 		return 0
 	}
 	ses.flushed, ses.pending = ses.seq, 0

@@ -20,6 +20,10 @@ type chaosLane struct {
 	// windows are those of the lane, by id.
 	windows []*chaosWindow
 	down    bool
+	// flushes: receipts promise nothing, and what is not flushed is lost with
+	// the session, or when the target restarts.
+	flushes  bool
+	restarts int
 }
 
 type lanePart struct {
@@ -42,7 +46,7 @@ func (w *world) rawFirst(lanes int) {
 	w.storeless, w.rare = false, 5
 	w.noClock = w.rng.IntN(2) == 0
 	for i := range lanes {
-		l := &chaosLane{name: string(rune('x' + i)), poison: w.rng.IntN(2) == 0, parts: map[sdk.Stream]*lanePart{}}
+		l := &chaosLane{name: string(rune('x' + i)), poison: w.rng.IntN(2) == 0, flushes: w.rng.IntN(2) == 0, parts: map[sdk.Stream]*lanePart{}}
 		for _, p := range w.parts {
 			l.parts[p.key] = &lanePart{rows: map[int64]int{}}
 		}

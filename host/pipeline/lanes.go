@@ -22,7 +22,7 @@ func (p *Pipeline) newLanes() {
 	}
 	for _, s := range p.cfg.Secondaries {
 		p.lanes = append(p.lanes, lane.New(lane.Config{
-			Name: s.Name, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Sink: s.Sink, Durable: s.Caps.Durable, Store: store,
+			Name: s.Name, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Sink: s.Sink, DurableFlush: s.Caps.FlushesLater(), Store: store,
 			Buffer: orDefault(s.Buffer, DefaultLaneBuffer), Attempts: orDefault(s.Attempts, DefaultLaneAttempts),
 			MaxAckDelay: p.cfg.MaxAckDelay, Limits: p.cfg.Limits, Logger: p.log,
 		}))

@@ -40,7 +40,8 @@ func TestRandomRawFirstSchedules(t *testing.T) {
 	}
 	t.Logf("%d schedules from seed %d: %v", count, first, did)
 	for _, what := range []string{"set aside", "pruned", "unrecoverable", "window completed", "prefix completed", "lease expired", "window fenced",
-		"secondary died before the write", "secondary died before the receipt", "secondary refused for now", "overlap refused", "secondary down", "zombie"} {
+		"secondary died before the write", "secondary died before the receipt", "secondary refused for now", "overlap refused", "secondary down", "zombie",
+		"flushed", "unflushed lost", "secondary died before the flush", "secondary died before it said Flushed"} {
 		if did[what] == 0 && count >= 100 {
 			t.Errorf("no schedule had: %s", what)
 		}
@@ -126,7 +127,7 @@ func (w *world) beginRawFirst(t *testing.T, role Role) *host {
 	for _, l := range w.lanes {
 		s := &chaosSecondary{w: w, lane: l, room: 1 + w.n(4)}
 		r := &chaosSecondary{w: w, lane: l, room: 1 + w.n(4)}
-		cfg.Secondaries = append(cfg.Secondaries, Secondary{Name: l.name, Sink: s, Recovery: r, Caps: sdk.Capabilities{Durable: true},
+		cfg.Secondaries = append(cfg.Secondaries, Secondary{Name: l.name, Sink: s, Recovery: r, Caps: sdk.Capabilities{Durable: !l.flushes, DurableFlush: l.flushes},
 			Buffer: int64(300 + w.n(20_000)), Attempts: 1 + w.n(4)})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -154,6 +155,7 @@ func (w *world) toggleLanes() {
 	l := w.lanes[w.rng.IntN(len(w.lanes))]
 	if w.rng.IntN(5) == 0 {
 		l.down = !l.down && !w.calm
+		l.restarts++
 		w.did["secondary down"]++
 	}
 }

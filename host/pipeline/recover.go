@@ -28,7 +28,7 @@ func (p *Pipeline) newWorkers() {
 		}
 		p.workerNames = append(p.workerNames, s.Name)
 		p.workers = append(p.workers, recovery.New(recovery.Config{
-			Lane: s.Name, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Raw: raw, Store: store, Sink: s.Recovery, Limits: p.cfg.Limits,
+			Lane: s.Name, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Raw: raw, Store: store, Sink: s.Recovery, DurableFlush: s.Caps.FlushesLater(), Limits: p.cfg.Limits,
 			WindowRows: orDefault(c.WindowRows, DefaultWindowRows), WindowDuration: orDefault(c.WindowDuration, DefaultWindowDuration),
 			LeaseTTL: orDefault(c.LeaseTTL, DefaultLeaseTTL), Budget: orDefault(c.Budget, DefaultRecoveryBudget),
 			Interval: orDefault(c.Interval, DefaultInterval), Attempts: orDefault(s.Attempts, DefaultLaneAttempts),

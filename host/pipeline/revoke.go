@@ -89,6 +89,10 @@ func (p *Pipeline) receipt(ses *session, r sdk.Receipt) {
 		ses.fail(err)
 		return
 	}
+	if slices.ContainsFunc(r.Outcomes, func(o sdk.Outcome) bool { return o.Kind == sdk.Written }) {
+		ses.fail(protocolErrorOf("sink", "batch %d is answered as written; the sink that gates is durable", r.Seq))
+		return
+	}
 	if err := p.gate.Complete(it.id, r.Outcomes); err != nil {
 		ses.fail(protocolErrorOf("sink", "%w", err))
 		return

@@ -104,8 +104,9 @@ func (p *Pipeline) pauseOrStop(ctx context.Context, d time.Duration) bool {
 func (p *Pipeline) liveSession(ctx, end context.Context, ses *session) error {
 	w, err := p.cfg.Sink.Open(ctx, sdk.Session{
 		ID: ses.id, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Limits: p.cfg.Limits, Granularity: p.sinkGranularity(),
-		Report: func(r sdk.Receipt) { p.box.post(func() { p.receipt(ses, r) }) },
-		Fail:   ses.fail,
+		Report:  func(r sdk.Receipt) { p.box.post(func() { p.receipt(ses, r) }) },
+		Flushed: func(uint64) {}, // a sink that gates is durable
+		Fail:    ses.fail,
 	})
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func (s *Supervisor) again(ctx context.Context) *Process {
 
 // sameNature: what a pipeline was validated against still holds.
 func sameNature(a, b sdk.Capabilities) bool {
-	return a.Position == b.Position && a.Origin == b.Origin && a.Durable == b.Durable && a.Replayable == b.Replayable &&
+	return a.Position == b.Position && a.Origin == b.Origin && a.Durable == b.Durable && a.DurableFlush == b.DurableFlush && a.Replayable == b.Replayable &&
 		a.OffsetStore == b.OffsetStore && a.Fencing == b.Fencing && a.Idempotent == b.Idempotent && a.AppendOnly == b.AppendOnly &&
 		a.HoldsUntilClose == b.HoldsUntilClose
 }

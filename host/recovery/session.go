@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ type session struct {
 	id  uint64
 	w   sdk.Writer
 	seq uint64
+	// flushes: receipts promise nothing before the sink has flushed.
+	flushes bool
 	// life ends when the session fails: a Write that waits for room returns.
 	life context.Context
 	end  context.CancelFunc
@@ -25,9 +28,16 @@ type session struct {
 	bytes   int64
 	held    coverage.Set // what is durable of the window that is worked on
 	aside   coverage.Set // what the sink refuses for good
+	written []written    // what it has and may lose
 	refused []*sent      // to be sent again
 	changed chan struct{}
 	err     error
+}
+
+// written is what a receipt said of the window, with nothing flushed since.
+type written struct {
+	seq  uint64
+	held []coverage.Interval
 }
 
 // sent is a batch without its receipt: one span.
@@ -38,10 +48,10 @@ type sent struct {
 
 func (r *Worker) openSession(ctx context.Context) (*session, error) {
 	r.lastSession++
-	s := &session{id: r.lastSession, open: map[uint64]*sent{}, changed: make(chan struct{}, 1)}
+	s := &session{id: r.lastSession, open: map[uint64]*sent{}, changed: make(chan struct{}, 1), flushes: r.cfg.DurableFlush}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	w, err := r.cfg.Sink.Open(ctx, sdk.Session{
-		ID: s.id, Pipeline: r.cfg.Pipeline, Owner: r.cfg.Owner, Limits: r.cfg.Limits, Report: s.receipt, Fail: s.fail,
+		ID: s.id, Pipeline: r.cfg.Pipeline, Owner: r.cfg.Owner, Limits: r.cfg.Limits, Report: s.receipt, Flushed: s.flushed, Fail: s.fail,
 	})
 	if err != nil {
 		s.end()
@@ -88,10 +98,10 @@ func (s *session) receipt(r sdk.Receipt) {
 	delete(s.open, r.Seq)
 	s.bytes -= b.batch.Bytes()
 	switch o.Kind {
-	case sdk.Durable:
-		s.held.AddHeld(coverage.Interval{From: o.From, Next: o.Next})
+	case sdk.Durable, sdk.Written:
+		s.hold(r.Seq, []coverage.Interval{{From: o.From, Next: o.Next}})
 	case sdk.Rejected:
-		s.reject(o)
+		s.reject(r.Seq, o)
 	default:
 		s.refused = append(s.refused, b)
 	}
@@ -100,7 +110,7 @@ func (s *session) receipt(r sdk.Receipt) {
 
 // reject notes what the sink refuses for good; all of the span if it names no
 // row. The rest is durable.
-func (s *session) reject(o *sdk.Outcome) {
+func (s *session) reject(seq uint64, o *sdk.Outcome) {
 	span := coverage.Interval{From: o.From, Next: o.Next}
 	var not coverage.Set
 	for _, r := range o.Rejected {
@@ -112,9 +122,34 @@ func (s *session) reject(o *sdk.Outcome) {
 	for _, i := range not.HeldWithin(span) {
 		s.aside.AddHeld(i)
 	}
-	for _, i := range not.Missing(span) {
+	s.hold(seq, not.Missing(span))
+}
+
+// hold notes what the sink has, or may have. s.mu is held.
+func (s *session) hold(seq uint64, held []coverage.Interval) {
+	if s.flushes {
+		s.written = append(s.written, written{seq, held})
+		return
+	}
+	for _, i := range held {
 		s.held.AddHeld(i)
 	}
+}
+
+// flushed: what was written up to seq is durable.
+func (s *session) flushed(seq uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = slices.DeleteFunc(s.written, func(w written) bool {
+		if w.seq > seq {
+			return false
+		}
+		for _, i := range w.held {
+			s.held.AddHeld(i)
+		}
+		return true
+	})
+	s.signal()
 }
 
 // send writes a batch of one span.
@@ -136,7 +171,7 @@ func (s *session) send(ctx context.Context, b *sent) error {
 }
 
 // settle waits until at most bytes are unanswered, and, if that is 0, nothing
-// at all. It asks the sink for receipts.
+// at all, nor written and not flushed. It asks the sink for receipts.
 func (s *session) settle(ctx context.Context, bytes int64) error {
 	if f, ok := s.w.(sdk.Flusher); ok {
 		if err := f.Flush(ctx, s.seq); err != nil {
@@ -145,7 +180,7 @@ func (s *session) settle(ctx context.Context, bytes int64) error {
 	}
 	for {
 		s.mu.Lock()
-		done, err := s.bytes <= bytes && (bytes > 0 || len(s.open) == 0), s.err
+		done, err := s.bytes <= bytes && (bytes > 0 || len(s.open)+len(s.written) == 0), s.err
 		s.mu.Unlock()
 		if err != nil || done {
 			return err

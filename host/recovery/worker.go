@@ -22,8 +22,11 @@ type Config struct {
 	Raw      sdk.Replayer
 	Store    sdk.RecoveryStore
 	// Sink is the secondary, in a process of its own.
-	Sink   sdk.Sink
-	Limits sdk.Limits
+	Sink sdk.Sink
+	// DurableFlush: the sink's receipts promise nothing. What it wrote counts
+	// once it says that it has flushed it.
+	DurableFlush bool
+	Limits       sdk.Limits
 
 	WindowRows     int64
 	WindowDuration time.Duration

@@ -623,6 +623,8 @@ const (
 	OutcomeKind_OUTCOME_KIND_RETRYABLE   OutcomeKind = 2
 	OutcomeKind_OUTCOME_KIND_REJECTED    OutcomeKind = 3
 	OutcomeKind_OUTCOME_KIND_FENCED      OutcomeKind = 4
+	// The sink has it, and may lose it. With feature "written" only.
+	OutcomeKind_OUTCOME_KIND_WRITTEN OutcomeKind = 5
 )
 
 // Enum value maps for OutcomeKind.
@@ -633,6 +635,7 @@ var (
 		2: "OUTCOME_KIND_RETRYABLE",
 		3: "OUTCOME_KIND_REJECTED",
 		4: "OUTCOME_KIND_FENCED",
+		5: "OUTCOME_KIND_WRITTEN",
 	}
 	OutcomeKind_value = map[string]int32{
 		"OUTCOME_KIND_UNSPECIFIED": 0,
@@ -640,6 +643,7 @@ var (
 		"OUTCOME_KIND_RETRYABLE":   2,
 		"OUTCOME_KIND_REJECTED":    3,
 		"OUTCOME_KIND_FENCED":      4,
+		"OUTCOME_KIND_WRITTEN":     5,
 	}
 )
 
@@ -1066,9 +1070,15 @@ type Capabilities struct {
 	// topic within a consumer group. For people, and to be compared.
 	Shares []string `protobuf:"bytes,14,rep,name=shares,proto3" json:"shares,omitempty"`
 	// Of a source: StartRun.known_as is obeyed.
-	Renames       bool `protobuf:"varint,15,opt,name=renames,proto3" json:"renames,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Renames bool `protobuf:"varint,15,opt,name=renames,proto3" json:"renames,omitempty"`
+	// Of a sink that is not durable: it answers with outcome WRITTEN, and
+	// Flushed says what is on stable storage. With feature "written" only.
+	DurableFlush bool `protobuf:"varint,16,opt,name=durable_flush,json=durableFlush,proto3" json:"durable_flush,omitempty"`
+	// Of a sink: its targets, each by one name however the settings spell it.
+	// To be compared, not to be read.
+	CanonicalTargets []string `protobuf:"bytes,17,rep,name=canonical_targets,json=canonicalTargets,proto3" json:"canonical_targets,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Capabilities) Reset() {
@@ -1204,6 +1214,20 @@ func (x *Capabilities) GetRenames() bool {
 		return x.Renames
 	}
 	return false
+}
+
+func (x *Capabilities) GetDurableFlush() bool {
+	if x != nil {
+		return x.DurableFlush
+	}
+	return false
+}
+
+func (x *Capabilities) GetCanonicalTargets() []string {
+	if x != nil {
+		return x.CanonicalTargets
+	}
+	return nil
 }
 
 type Diagnostic struct {
@@ -4212,6 +4236,7 @@ type SinkEvent struct {
 	//	*SinkEvent_Stopped
 	//	*SinkEvent_Ping
 	//	*SinkEvent_Pong
+	//	*SinkEvent_Flushed
 	Msg           isSinkEvent_Msg `protobuf_oneof:"msg"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4317,6 +4342,15 @@ func (x *SinkEvent) GetPong() *Pong {
 	return nil
 }
 
+func (x *SinkEvent) GetFlushed() *Flushed {
+	if x != nil {
+		if x, ok := x.Msg.(*SinkEvent_Flushed); ok {
+			return x.Flushed
+		}
+	}
+	return nil
+}
+
 type isSinkEvent_Msg interface {
 	isSinkEvent_Msg()
 }
@@ -4349,6 +4383,10 @@ type SinkEvent_Pong struct {
 	Pong *Pong `protobuf:"bytes,7,opt,name=pong,proto3,oneof"`
 }
 
+type SinkEvent_Flushed struct {
+	Flushed *Flushed `protobuf:"bytes,8,opt,name=flushed,proto3,oneof"` // with feature "written" only
+}
+
 func (*SinkEvent_Opened) isSinkEvent_Msg() {}
 
 func (*SinkEvent_Credit) isSinkEvent_Msg() {}
@@ -4362,6 +4400,8 @@ func (*SinkEvent_Stopped) isSinkEvent_Msg() {}
 func (*SinkEvent_Ping) isSinkEvent_Msg() {}
 
 func (*SinkEvent_Pong) isSinkEvent_Msg() {}
+
+func (*SinkEvent_Flushed) isSinkEvent_Msg() {}
 
 type OpenSink struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4638,6 +4678,60 @@ func (x *Flush) GetSeq() uint64 {
 	return 0
 }
 
+// Everything up to seq that was answered as WRITTEN in this session is on
+// stable storage now. Only with capability durable_flush.
+type Flushed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Flushed) Reset() {
+	*x = Flushed{}
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Flushed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Flushed) ProtoMessage() {}
+
+func (x *Flushed) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Flushed.ProtoReflect.Descriptor instead.
+func (*Flushed) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Flushed) GetSession() uint64 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *Flushed) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 type Receipt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       uint64                 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -4649,7 +4743,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4661,7 +4755,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4674,7 +4768,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Receipt) GetSession() uint64 {
@@ -4714,7 +4808,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4726,7 +4820,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4739,7 +4833,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Outcome) GetSpan() uint32 {
@@ -4795,7 +4889,7 @@ type RejectedRow struct {
 
 func (x *RejectedRow) Reset() {
 	*x = RejectedRow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4807,7 +4901,7 @@ func (x *RejectedRow) String() string {
 func (*RejectedRow) ProtoMessage() {}
 
 func (x *RejectedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4820,7 +4914,7 @@ func (x *RejectedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RejectedRow.ProtoReflect.Descriptor instead.
 func (*RejectedRow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RejectedRow) GetPosition() int64 {
@@ -4856,7 +4950,7 @@ type ReplayRequest struct {
 
 func (x *ReplayRequest) Reset() {
 	*x = ReplayRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +4962,7 @@ func (x *ReplayRequest) String() string {
 func (*ReplayRequest) ProtoMessage() {}
 
 func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +4975,7 @@ func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRequest.ProtoReflect.Descriptor instead.
 func (*ReplayRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ReplayRequest) GetStream() *Stream {
@@ -4926,7 +5020,7 @@ type ReplayEvent struct {
 
 func (x *ReplayEvent) Reset() {
 	*x = ReplayEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4938,7 +5032,7 @@ func (x *ReplayEvent) String() string {
 func (*ReplayEvent) ProtoMessage() {}
 
 func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4951,7 +5045,7 @@ func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayEvent.ProtoReflect.Descriptor instead.
 func (*ReplayEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ReplayEvent) GetMsg() isReplayEvent_Msg {
@@ -5021,7 +5115,7 @@ type ReplayBatch struct {
 
 func (x *ReplayBatch) Reset() {
 	*x = ReplayBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5033,7 +5127,7 @@ func (x *ReplayBatch) String() string {
 func (*ReplayBatch) ProtoMessage() {}
 
 func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5046,7 +5140,7 @@ func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayBatch.ProtoReflect.Descriptor instead.
 func (*ReplayBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ReplayBatch) GetSpans() []*Span {
@@ -5080,7 +5174,7 @@ type ReplayDone struct {
 
 func (x *ReplayDone) Reset() {
 	*x = ReplayDone{}
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +5186,7 @@ func (x *ReplayDone) String() string {
 func (*ReplayDone) ProtoMessage() {}
 
 func (x *ReplayDone) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +5199,7 @@ func (x *ReplayDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayDone.ProtoReflect.Descriptor instead.
 func (*ReplayDone) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ReplayDone) GetRead() []*Span {
@@ -5125,7 +5219,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5137,7 +5231,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5150,7 +5244,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AcquireRequest) GetOwner() string {
@@ -5176,7 +5270,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5188,7 +5282,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5201,7 +5295,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcquireResponse) GetStreams() []*AcquiredEpoch {
@@ -5222,7 +5316,7 @@ type AcquiredEpoch struct {
 
 func (x *AcquiredEpoch) Reset() {
 	*x = AcquiredEpoch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5234,7 +5328,7 @@ func (x *AcquiredEpoch) String() string {
 func (*AcquiredEpoch) ProtoMessage() {}
 
 func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5247,7 +5341,7 @@ func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquiredEpoch.ProtoReflect.Descriptor instead.
 func (*AcquiredEpoch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AcquiredEpoch) GetStream() *Stream {
@@ -5281,7 +5375,7 @@ type CoverageRequest struct {
 
 func (x *CoverageRequest) Reset() {
 	*x = CoverageRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5293,7 +5387,7 @@ func (x *CoverageRequest) String() string {
 func (*CoverageRequest) ProtoMessage() {}
 
 func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5306,7 +5400,7 @@ func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRequest.ProtoReflect.Descriptor instead.
 func (*CoverageRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CoverageRequest) GetLane() string {
@@ -5332,7 +5426,7 @@ type CoverageResponse struct {
 
 func (x *CoverageResponse) Reset() {
 	*x = CoverageResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5344,7 +5438,7 @@ func (x *CoverageResponse) String() string {
 func (*CoverageResponse) ProtoMessage() {}
 
 func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5357,7 +5451,7 @@ func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageResponse.ProtoReflect.Descriptor instead.
 func (*CoverageResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CoverageResponse) GetStreams() []*StreamCoverage {
@@ -5379,7 +5473,7 @@ type StreamCoverage struct {
 
 func (x *StreamCoverage) Reset() {
 	*x = StreamCoverage{}
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5391,7 +5485,7 @@ func (x *StreamCoverage) String() string {
 func (*StreamCoverage) ProtoMessage() {}
 
 func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5404,7 +5498,7 @@ func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCoverage.ProtoReflect.Descriptor instead.
 func (*StreamCoverage) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *StreamCoverage) GetStream() *Stream {
@@ -5444,7 +5538,7 @@ type CursorsRequest struct {
 
 func (x *CursorsRequest) Reset() {
 	*x = CursorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5456,7 +5550,7 @@ func (x *CursorsRequest) String() string {
 func (*CursorsRequest) ProtoMessage() {}
 
 func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5469,7 +5563,7 @@ func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsRequest.ProtoReflect.Descriptor instead.
 func (*CursorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CursorsRequest) GetStreams() []*Stream {
@@ -5488,7 +5582,7 @@ type CursorsResponse struct {
 
 func (x *CursorsResponse) Reset() {
 	*x = CursorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5500,7 +5594,7 @@ func (x *CursorsResponse) String() string {
 func (*CursorsResponse) ProtoMessage() {}
 
 func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5513,7 +5607,7 @@ func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsResponse.ProtoReflect.Descriptor instead.
 func (*CursorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CursorsResponse) GetCursors() []*Cursor {
@@ -5533,7 +5627,7 @@ type RecordRequest struct {
 
 func (x *RecordRequest) Reset() {
 	*x = RecordRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5545,7 +5639,7 @@ func (x *RecordRequest) String() string {
 func (*RecordRequest) ProtoMessage() {}
 
 func (x *RecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5558,7 +5652,7 @@ func (x *RecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRequest.ProtoReflect.Descriptor instead.
 func (*RecordRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *RecordRequest) GetLane() string {
@@ -5590,7 +5684,7 @@ type CoverageRecord struct {
 
 func (x *CoverageRecord) Reset() {
 	*x = CoverageRecord{}
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5602,7 +5696,7 @@ func (x *CoverageRecord) String() string {
 func (*CoverageRecord) ProtoMessage() {}
 
 func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5615,7 +5709,7 @@ func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRecord.ProtoReflect.Descriptor instead.
 func (*CoverageRecord) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CoverageRecord) GetStream() *Stream {
@@ -5668,7 +5762,7 @@ type RecordResponse struct {
 
 func (x *RecordResponse) Reset() {
 	*x = RecordResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5680,7 +5774,7 @@ func (x *RecordResponse) String() string {
 func (*RecordResponse) ProtoMessage() {}
 
 func (x *RecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5693,7 +5787,7 @@ func (x *RecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordResponse.ProtoReflect.Descriptor instead.
 func (*RecordResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
 }
 
 type FloorsRequest struct {
@@ -5706,7 +5800,7 @@ type FloorsRequest struct {
 
 func (x *FloorsRequest) Reset() {
 	*x = FloorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5718,7 +5812,7 @@ func (x *FloorsRequest) String() string {
 func (*FloorsRequest) ProtoMessage() {}
 
 func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5731,7 +5825,7 @@ func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsRequest.ProtoReflect.Descriptor instead.
 func (*FloorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *FloorsRequest) GetLane() string {
@@ -5757,7 +5851,7 @@ type FloorsResponse struct {
 
 func (x *FloorsResponse) Reset() {
 	*x = FloorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5769,7 +5863,7 @@ func (x *FloorsResponse) String() string {
 func (*FloorsResponse) ProtoMessage() {}
 
 func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5782,7 +5876,7 @@ func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsResponse.ProtoReflect.Descriptor instead.
 func (*FloorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *FloorsResponse) GetStreams() []*StreamFloors {
@@ -5803,7 +5897,7 @@ type StreamFloors struct {
 
 func (x *StreamFloors) Reset() {
 	*x = StreamFloors{}
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5815,7 +5909,7 @@ func (x *StreamFloors) String() string {
 func (*StreamFloors) ProtoMessage() {}
 
 func (x *StreamFloors) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5828,7 +5922,7 @@ func (x *StreamFloors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamFloors.ProtoReflect.Descriptor instead.
 func (*StreamFloors) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *StreamFloors) GetStream() *Stream {
@@ -5874,7 +5968,7 @@ type RecoveryWindow struct {
 
 func (x *RecoveryWindow) Reset() {
 	*x = RecoveryWindow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5886,7 +5980,7 @@ func (x *RecoveryWindow) String() string {
 func (*RecoveryWindow) ProtoMessage() {}
 
 func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5899,7 +5993,7 @@ func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryWindow.ProtoReflect.Descriptor instead.
 func (*RecoveryWindow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RecoveryWindow) GetId() uint64 {
@@ -5990,7 +6084,7 @@ type WindowsRequest struct {
 
 func (x *WindowsRequest) Reset() {
 	*x = WindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6002,7 +6096,7 @@ func (x *WindowsRequest) String() string {
 func (*WindowsRequest) ProtoMessage() {}
 
 func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6015,7 +6109,7 @@ func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsRequest.ProtoReflect.Descriptor instead.
 func (*WindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *WindowsRequest) GetLane() string {
@@ -6041,7 +6135,7 @@ type WindowsResponse struct {
 
 func (x *WindowsResponse) Reset() {
 	*x = WindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6053,7 +6147,7 @@ func (x *WindowsResponse) String() string {
 func (*WindowsResponse) ProtoMessage() {}
 
 func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6066,7 +6160,7 @@ func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsResponse.ProtoReflect.Descriptor instead.
 func (*WindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *WindowsResponse) GetWindows() []*RecoveryWindow {
@@ -6086,7 +6180,7 @@ type PlanWindowsRequest struct {
 
 func (x *PlanWindowsRequest) Reset() {
 	*x = PlanWindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6098,7 +6192,7 @@ func (x *PlanWindowsRequest) String() string {
 func (*PlanWindowsRequest) ProtoMessage() {}
 
 func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6111,7 +6205,7 @@ func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsRequest.ProtoReflect.Descriptor instead.
 func (*PlanWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *PlanWindowsRequest) GetLane() string {
@@ -6138,7 +6232,7 @@ type PlanWindowsResponse struct {
 
 func (x *PlanWindowsResponse) Reset() {
 	*x = PlanWindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6150,7 +6244,7 @@ func (x *PlanWindowsResponse) String() string {
 func (*PlanWindowsResponse) ProtoMessage() {}
 
 func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6163,7 +6257,7 @@ func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsResponse.ProtoReflect.Descriptor instead.
 func (*PlanWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PlanWindowsResponse) GetInserted() []*RecoveryWindow {
@@ -6187,7 +6281,7 @@ type ClaimWindowRequest struct {
 
 func (x *ClaimWindowRequest) Reset() {
 	*x = ClaimWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6199,7 +6293,7 @@ func (x *ClaimWindowRequest) String() string {
 func (*ClaimWindowRequest) ProtoMessage() {}
 
 func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6212,7 +6306,7 @@ func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowRequest.ProtoReflect.Descriptor instead.
 func (*ClaimWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ClaimWindowRequest) GetLane() string {
@@ -6259,7 +6353,7 @@ type ClaimWindowResponse struct {
 
 func (x *ClaimWindowResponse) Reset() {
 	*x = ClaimWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6271,7 +6365,7 @@ func (x *ClaimWindowResponse) String() string {
 func (*ClaimWindowResponse) ProtoMessage() {}
 
 func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6284,7 +6378,7 @@ func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowResponse.ProtoReflect.Descriptor instead.
 func (*ClaimWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ClaimWindowResponse) GetWindow() *RecoveryWindow {
@@ -6305,7 +6399,7 @@ type RenewWindowRequest struct {
 
 func (x *RenewWindowRequest) Reset() {
 	*x = RenewWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6317,7 +6411,7 @@ func (x *RenewWindowRequest) String() string {
 func (*RenewWindowRequest) ProtoMessage() {}
 
 func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6330,7 +6424,7 @@ func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowRequest.ProtoReflect.Descriptor instead.
 func (*RenewWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *RenewWindowRequest) GetId() uint64 {
@@ -6363,7 +6457,7 @@ type RenewWindowResponse struct {
 
 func (x *RenewWindowResponse) Reset() {
 	*x = RenewWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6375,7 +6469,7 @@ func (x *RenewWindowResponse) String() string {
 func (*RenewWindowResponse) ProtoMessage() {}
 
 func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6388,7 +6482,7 @@ func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowResponse.ProtoReflect.Descriptor instead.
 func (*RenewWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RenewWindowResponse) GetLeaseVersion() uint64 {
@@ -6414,7 +6508,7 @@ type CompleteWindowRequest struct {
 
 func (x *CompleteWindowRequest) Reset() {
 	*x = CompleteWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6426,7 +6520,7 @@ func (x *CompleteWindowRequest) String() string {
 func (*CompleteWindowRequest) ProtoMessage() {}
 
 func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6439,7 +6533,7 @@ func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowRequest.ProtoReflect.Descriptor instead.
 func (*CompleteWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *CompleteWindowRequest) GetId() uint64 {
@@ -6485,7 +6579,7 @@ type CompleteWindowResponse struct {
 
 func (x *CompleteWindowResponse) Reset() {
 	*x = CompleteWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6497,7 +6591,7 @@ func (x *CompleteWindowResponse) String() string {
 func (*CompleteWindowResponse) ProtoMessage() {}
 
 func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6510,7 +6604,7 @@ func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowResponse.ProtoReflect.Descriptor instead.
 func (*CompleteWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
 }
 
 type StreamsRequest struct {
@@ -6521,7 +6615,7 @@ type StreamsRequest struct {
 
 func (x *StreamsRequest) Reset() {
 	*x = StreamsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6533,7 +6627,7 @@ func (x *StreamsRequest) String() string {
 func (*StreamsRequest) ProtoMessage() {}
 
 func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6546,7 +6640,7 @@ func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsRequest.ProtoReflect.Descriptor instead.
 func (*StreamsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
 }
 
 // Every stream that the store has an epoch or coverage of, in any lane.
@@ -6559,7 +6653,7 @@ type StreamsResponse struct {
 
 func (x *StreamsResponse) Reset() {
 	*x = StreamsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6571,7 +6665,7 @@ func (x *StreamsResponse) String() string {
 func (*StreamsResponse) ProtoMessage() {}
 
 func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6584,7 +6678,7 @@ func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsResponse.ProtoReflect.Descriptor instead.
 func (*StreamsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *StreamsResponse) GetStreams() []*Stream {
@@ -6607,7 +6701,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6619,7 +6713,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6632,7 +6726,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *PruneRequest) GetStreams() []*PruneStream {
@@ -6663,7 +6757,7 @@ type PruneStream struct {
 
 func (x *PruneStream) Reset() {
 	*x = PruneStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6675,7 +6769,7 @@ func (x *PruneStream) String() string {
 func (*PruneStream) ProtoMessage() {}
 
 func (x *PruneStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6688,7 +6782,7 @@ func (x *PruneStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStream.ProtoReflect.Descriptor instead.
 func (*PruneStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *PruneStream) GetStream() *Stream {
@@ -6721,7 +6815,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6733,7 +6827,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6746,7 +6840,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *PruneResponse) GetStreams() []*PrunedStream {
@@ -6767,7 +6861,7 @@ type PrunedStream struct {
 
 func (x *PrunedStream) Reset() {
 	*x = PrunedStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	mi := &file_twg_v1_twg_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6779,7 +6873,7 @@ func (x *PrunedStream) String() string {
 func (*PrunedStream) ProtoMessage() {}
 
 func (x *PrunedStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	mi := &file_twg_v1_twg_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6792,7 +6886,7 @@ func (x *PrunedStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrunedStream.ProtoReflect.Descriptor instead.
 func (*PrunedStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *PrunedStream) GetStream() *Stream {
@@ -6841,7 +6935,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x11ConfigureResponse\x128\n" +
 	"\fcapabilities\x18\x01 \x01(\v2\x14.twg.v1.CapabilitiesR\fcapabilities\x124\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x12.twg.v1.DiagnosticR\vdiagnostics\x12\x1a\n" +
-	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xf2\x03\n" +
+	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xc4\x04\n" +
 	"\fCapabilities\x122\n" +
 	"\bposition\x18\x01 \x01(\x0e2\x16.twg.v1.PositionRegimeR\bposition\x12&\n" +
 	"\x06origin\x18\x02 \x01(\x0e2\x0e.twg.v1.OriginR\x06origin\x12\x18\n" +
@@ -6863,7 +6957,9 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\atargets\x18\f \x03(\tR\atargets\x12\x16\n" +
 	"\x06topics\x18\r \x03(\fR\x06topics\x12\x16\n" +
 	"\x06shares\x18\x0e \x03(\tR\x06shares\x12\x18\n" +
-	"\arenames\x18\x0f \x01(\bR\arenames\"l\n" +
+	"\arenames\x18\x0f \x01(\bR\arenames\x12#\n" +
+	"\rdurable_flush\x18\x10 \x01(\bR\fdurableFlush\x12+\n" +
+	"\x11canonical_targets\x18\x11 \x03(\tR\x10canonicalTargets\"l\n" +
 	"\n" +
 	"Diagnostic\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\bR\awarning\x12\x12\n" +
@@ -7061,7 +7157,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x04stop\x18\x04 \x01(\v2\f.twg.v1.StopH\x00R\x04stop\x12\"\n" +
 	"\x04ping\x18\x05 \x01(\v2\f.twg.v1.PingH\x00R\x04ping\x12\"\n" +
 	"\x04pong\x18\x06 \x01(\v2\f.twg.v1.PongH\x00R\x04pongB\x05\n" +
-	"\x03msg\"\xaf\x02\n" +
+	"\x03msg\"\xdc\x02\n" +
 	"\tSinkEvent\x12(\n" +
 	"\x06opened\x18\x01 \x01(\v2\x0e.twg.v1.OpenedH\x00R\x06opened\x12(\n" +
 	"\x06credit\x18\x02 \x01(\v2\x0e.twg.v1.CreditH\x00R\x06credit\x12+\n" +
@@ -7069,7 +7165,8 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\r.twg.v1.ErrorH\x00R\x05error\x12+\n" +
 	"\astopped\x18\x05 \x01(\v2\x0f.twg.v1.StoppedH\x00R\astopped\x12\"\n" +
 	"\x04ping\x18\x06 \x01(\v2\f.twg.v1.PingH\x00R\x04ping\x12\"\n" +
-	"\x04pong\x18\a \x01(\v2\f.twg.v1.PongH\x00R\x04pongB\x05\n" +
+	"\x04pong\x18\a \x01(\v2\f.twg.v1.PongH\x00R\x04pong\x12+\n" +
+	"\aflushed\x18\b \x01(\v2\x0f.twg.v1.FlushedH\x00R\aflushedB\x05\n" +
 	"\x03msg\"\xb5\x01\n" +
 	"\bOpenSink\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12&\n" +
@@ -7090,7 +7187,10 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\rR\x02to\"\x19\n" +
 	"\x05Flush\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x04R\x03seq\"b\n" +
+	"\x03seq\x18\x01 \x01(\x04R\x03seq\"5\n" +
+	"\aFlushed\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x04R\asession\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"b\n" +
 	"\aReceipt\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12+\n" +
@@ -7284,13 +7384,14 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x05Shape\x12\x15\n" +
 	"\x11SHAPE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tSHAPE_RAW\x10\x01\x12\x0f\n" +
-	"\vSHAPE_TABLE\x10\x02*\x95\x01\n" +
+	"\vSHAPE_TABLE\x10\x02*\xaf\x01\n" +
 	"\vOutcomeKind\x12\x1c\n" +
 	"\x18OUTCOME_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14OUTCOME_KIND_DURABLE\x10\x01\x12\x1a\n" +
 	"\x16OUTCOME_KIND_RETRYABLE\x10\x02\x12\x19\n" +
 	"\x15OUTCOME_KIND_REJECTED\x10\x03\x12\x17\n" +
-	"\x13OUTCOME_KIND_FENCED\x10\x04*\xb1\x01\n" +
+	"\x13OUTCOME_KIND_FENCED\x10\x04\x12\x18\n" +
+	"\x14OUTCOME_KIND_WRITTEN\x10\x05*\xb1\x01\n" +
 	"\vWindowState\x12\x1c\n" +
 	"\x18WINDOW_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WINDOW_STATE_OPEN\x10\x01\x12\x18\n" +
@@ -7333,7 +7434,7 @@ func file_twg_v1_twg_proto_rawDescGZIP() []byte {
 }
 
 var file_twg_v1_twg_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
+var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_twg_v1_twg_proto_goTypes = []any{
 	(PluginKind)(0),                // 0: twg.v1.PluginKind
 	(PositionRegime)(0),            // 1: twg.v1.PositionRegime
@@ -7402,44 +7503,45 @@ var file_twg_v1_twg_proto_goTypes = []any{
 	(*SinkBatch)(nil),              // 64: twg.v1.SinkBatch
 	(*RowRange)(nil),               // 65: twg.v1.RowRange
 	(*Flush)(nil),                  // 66: twg.v1.Flush
-	(*Receipt)(nil),                // 67: twg.v1.Receipt
-	(*Outcome)(nil),                // 68: twg.v1.Outcome
-	(*RejectedRow)(nil),            // 69: twg.v1.RejectedRow
-	(*ReplayRequest)(nil),          // 70: twg.v1.ReplayRequest
-	(*ReplayEvent)(nil),            // 71: twg.v1.ReplayEvent
-	(*ReplayBatch)(nil),            // 72: twg.v1.ReplayBatch
-	(*ReplayDone)(nil),             // 73: twg.v1.ReplayDone
-	(*AcquireRequest)(nil),         // 74: twg.v1.AcquireRequest
-	(*AcquireResponse)(nil),        // 75: twg.v1.AcquireResponse
-	(*AcquiredEpoch)(nil),          // 76: twg.v1.AcquiredEpoch
-	(*CoverageRequest)(nil),        // 77: twg.v1.CoverageRequest
-	(*CoverageResponse)(nil),       // 78: twg.v1.CoverageResponse
-	(*StreamCoverage)(nil),         // 79: twg.v1.StreamCoverage
-	(*CursorsRequest)(nil),         // 80: twg.v1.CursorsRequest
-	(*CursorsResponse)(nil),        // 81: twg.v1.CursorsResponse
-	(*RecordRequest)(nil),          // 82: twg.v1.RecordRequest
-	(*CoverageRecord)(nil),         // 83: twg.v1.CoverageRecord
-	(*RecordResponse)(nil),         // 84: twg.v1.RecordResponse
-	(*FloorsRequest)(nil),          // 85: twg.v1.FloorsRequest
-	(*FloorsResponse)(nil),         // 86: twg.v1.FloorsResponse
-	(*StreamFloors)(nil),           // 87: twg.v1.StreamFloors
-	(*RecoveryWindow)(nil),         // 88: twg.v1.RecoveryWindow
-	(*WindowsRequest)(nil),         // 89: twg.v1.WindowsRequest
-	(*WindowsResponse)(nil),        // 90: twg.v1.WindowsResponse
-	(*PlanWindowsRequest)(nil),     // 91: twg.v1.PlanWindowsRequest
-	(*PlanWindowsResponse)(nil),    // 92: twg.v1.PlanWindowsResponse
-	(*ClaimWindowRequest)(nil),     // 93: twg.v1.ClaimWindowRequest
-	(*ClaimWindowResponse)(nil),    // 94: twg.v1.ClaimWindowResponse
-	(*RenewWindowRequest)(nil),     // 95: twg.v1.RenewWindowRequest
-	(*RenewWindowResponse)(nil),    // 96: twg.v1.RenewWindowResponse
-	(*CompleteWindowRequest)(nil),  // 97: twg.v1.CompleteWindowRequest
-	(*CompleteWindowResponse)(nil), // 98: twg.v1.CompleteWindowResponse
-	(*StreamsRequest)(nil),         // 99: twg.v1.StreamsRequest
-	(*StreamsResponse)(nil),        // 100: twg.v1.StreamsResponse
-	(*PruneRequest)(nil),           // 101: twg.v1.PruneRequest
-	(*PruneStream)(nil),            // 102: twg.v1.PruneStream
-	(*PruneResponse)(nil),          // 103: twg.v1.PruneResponse
-	(*PrunedStream)(nil),           // 104: twg.v1.PrunedStream
+	(*Flushed)(nil),                // 67: twg.v1.Flushed
+	(*Receipt)(nil),                // 68: twg.v1.Receipt
+	(*Outcome)(nil),                // 69: twg.v1.Outcome
+	(*RejectedRow)(nil),            // 70: twg.v1.RejectedRow
+	(*ReplayRequest)(nil),          // 71: twg.v1.ReplayRequest
+	(*ReplayEvent)(nil),            // 72: twg.v1.ReplayEvent
+	(*ReplayBatch)(nil),            // 73: twg.v1.ReplayBatch
+	(*ReplayDone)(nil),             // 74: twg.v1.ReplayDone
+	(*AcquireRequest)(nil),         // 75: twg.v1.AcquireRequest
+	(*AcquireResponse)(nil),        // 76: twg.v1.AcquireResponse
+	(*AcquiredEpoch)(nil),          // 77: twg.v1.AcquiredEpoch
+	(*CoverageRequest)(nil),        // 78: twg.v1.CoverageRequest
+	(*CoverageResponse)(nil),       // 79: twg.v1.CoverageResponse
+	(*StreamCoverage)(nil),         // 80: twg.v1.StreamCoverage
+	(*CursorsRequest)(nil),         // 81: twg.v1.CursorsRequest
+	(*CursorsResponse)(nil),        // 82: twg.v1.CursorsResponse
+	(*RecordRequest)(nil),          // 83: twg.v1.RecordRequest
+	(*CoverageRecord)(nil),         // 84: twg.v1.CoverageRecord
+	(*RecordResponse)(nil),         // 85: twg.v1.RecordResponse
+	(*FloorsRequest)(nil),          // 86: twg.v1.FloorsRequest
+	(*FloorsResponse)(nil),         // 87: twg.v1.FloorsResponse
+	(*StreamFloors)(nil),           // 88: twg.v1.StreamFloors
+	(*RecoveryWindow)(nil),         // 89: twg.v1.RecoveryWindow
+	(*WindowsRequest)(nil),         // 90: twg.v1.WindowsRequest
+	(*WindowsResponse)(nil),        // 91: twg.v1.WindowsResponse
+	(*PlanWindowsRequest)(nil),     // 92: twg.v1.PlanWindowsRequest
+	(*PlanWindowsResponse)(nil),    // 93: twg.v1.PlanWindowsResponse
+	(*ClaimWindowRequest)(nil),     // 94: twg.v1.ClaimWindowRequest
+	(*ClaimWindowResponse)(nil),    // 95: twg.v1.ClaimWindowResponse
+	(*RenewWindowRequest)(nil),     // 96: twg.v1.RenewWindowRequest
+	(*RenewWindowResponse)(nil),    // 97: twg.v1.RenewWindowResponse
+	(*CompleteWindowRequest)(nil),  // 98: twg.v1.CompleteWindowRequest
+	(*CompleteWindowResponse)(nil), // 99: twg.v1.CompleteWindowResponse
+	(*StreamsRequest)(nil),         // 100: twg.v1.StreamsRequest
+	(*StreamsResponse)(nil),        // 101: twg.v1.StreamsResponse
+	(*PruneRequest)(nil),           // 102: twg.v1.PruneRequest
+	(*PruneStream)(nil),            // 103: twg.v1.PruneStream
+	(*PruneResponse)(nil),          // 104: twg.v1.PruneResponse
+	(*PrunedStream)(nil),           // 105: twg.v1.PrunedStream
 }
 var file_twg_v1_twg_proto_depIdxs = []int32{
 	0,   // 0: twg.v1.DescribeResponse.kind:type_name -> twg.v1.PluginKind
@@ -7518,103 +7620,104 @@ var file_twg_v1_twg_proto_depIdxs = []int32{
 	29,  // 73: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
 	33,  // 74: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
 	34,  // 75: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
-	67,  // 76: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
+	68,  // 76: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
 	26,  // 77: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
 	60,  // 78: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
 	28,  // 79: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
 	29,  // 80: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
-	27,  // 81: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
-	9,   // 82: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
-	22,  // 83: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
-	23,  // 84: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
-	65,  // 85: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
-	10,  // 86: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
-	68,  // 87: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
-	11,  // 88: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
-	69,  // 89: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
-	5,   // 90: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
-	20,  // 91: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
-	27,  // 92: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
-	72,  // 93: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
-	73,  // 94: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
-	26,  // 95: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
-	22,  // 96: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
-	22,  // 97: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
-	20,  // 98: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
-	76,  // 99: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
-	20,  // 100: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
-	21,  // 101: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
-	20,  // 102: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
-	79,  // 103: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
-	20,  // 104: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
-	24,  // 105: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
-	25,  // 106: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
-	24,  // 107: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
-	20,  // 108: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
-	23,  // 109: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
-	83,  // 110: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
-	20,  // 111: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
-	21,  // 112: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
-	24,  // 113: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
-	25,  // 114: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
-	24,  // 115: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
-	20,  // 116: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
-	87,  // 117: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
-	20,  // 118: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
-	20,  // 119: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
-	12,  // 120: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
-	20,  // 121: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
-	88,  // 122: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
-	88,  // 123: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
-	88,  // 124: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
-	88,  // 125: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
-	24,  // 126: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
-	12,  // 127: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
-	24,  // 128: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
-	20,  // 129: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
-	102, // 130: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
-	20,  // 131: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
-	104, // 132: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
-	20,  // 133: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
-	13,  // 134: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
-	16,  // 135: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
-	30,  // 136: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
-	61,  // 137: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
-	70,  // 138: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
-	74,  // 139: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
-	77,  // 140: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
-	80,  // 141: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
-	82,  // 142: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
-	85,  // 143: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
-	89,  // 144: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
-	91,  // 145: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
-	93,  // 146: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
-	95,  // 147: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
-	97,  // 148: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
-	99,  // 149: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
-	101, // 150: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
-	14,  // 151: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
-	17,  // 152: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
-	31,  // 153: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
-	62,  // 154: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
-	71,  // 155: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
-	75,  // 156: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
-	78,  // 157: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
-	81,  // 158: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
-	84,  // 159: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
-	86,  // 160: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
-	90,  // 161: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
-	92,  // 162: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
-	94,  // 163: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
-	96,  // 164: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
-	98,  // 165: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
-	100, // 166: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
-	103, // 167: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
-	151, // [151:168] is the sub-list for method output_type
-	134, // [134:151] is the sub-list for method input_type
-	134, // [134:134] is the sub-list for extension type_name
-	134, // [134:134] is the sub-list for extension extendee
-	0,   // [0:134] is the sub-list for field type_name
+	67,  // 81: twg.v1.SinkEvent.flushed:type_name -> twg.v1.Flushed
+	27,  // 82: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
+	9,   // 83: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
+	22,  // 84: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
+	23,  // 85: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
+	65,  // 86: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
+	10,  // 87: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
+	69,  // 88: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
+	11,  // 89: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
+	70,  // 90: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
+	5,   // 91: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
+	20,  // 92: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
+	27,  // 93: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
+	73,  // 94: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
+	74,  // 95: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
+	26,  // 96: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
+	22,  // 97: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
+	22,  // 98: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
+	20,  // 99: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
+	77,  // 100: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
+	20,  // 101: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
+	21,  // 102: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
+	20,  // 103: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
+	80,  // 104: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
+	20,  // 105: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
+	24,  // 106: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
+	25,  // 107: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
+	24,  // 108: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
+	20,  // 109: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
+	23,  // 110: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
+	84,  // 111: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
+	20,  // 112: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
+	21,  // 113: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
+	24,  // 114: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
+	25,  // 115: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
+	24,  // 116: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
+	20,  // 117: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
+	88,  // 118: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
+	20,  // 119: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
+	20,  // 120: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
+	12,  // 121: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
+	20,  // 122: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
+	89,  // 123: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
+	89,  // 124: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
+	89,  // 125: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
+	89,  // 126: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
+	24,  // 127: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
+	12,  // 128: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
+	24,  // 129: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
+	20,  // 130: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
+	103, // 131: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
+	20,  // 132: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
+	105, // 133: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
+	20,  // 134: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
+	13,  // 135: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
+	16,  // 136: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
+	30,  // 137: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
+	61,  // 138: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
+	71,  // 139: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
+	75,  // 140: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
+	78,  // 141: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
+	81,  // 142: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
+	83,  // 143: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
+	86,  // 144: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
+	90,  // 145: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
+	92,  // 146: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
+	94,  // 147: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
+	96,  // 148: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
+	98,  // 149: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
+	100, // 150: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
+	102, // 151: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
+	14,  // 152: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
+	17,  // 153: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
+	31,  // 154: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
+	62,  // 155: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
+	72,  // 156: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
+	76,  // 157: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
+	79,  // 158: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
+	82,  // 159: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
+	85,  // 160: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
+	87,  // 161: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
+	91,  // 162: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
+	93,  // 163: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
+	95,  // 164: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
+	97,  // 165: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
+	99,  // 166: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
+	101, // 167: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
+	104, // 168: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
+	152, // [152:169] is the sub-list for method output_type
+	135, // [135:152] is the sub-list for method input_type
+	135, // [135:135] is the sub-list for extension type_name
+	135, // [135:135] is the sub-list for extension extendee
+	0,   // [0:135] is the sub-list for field type_name
 }
 
 func init() { file_twg_v1_twg_proto_init() }
@@ -7667,8 +7770,9 @@ func file_twg_v1_twg_proto_init() {
 		(*SinkEvent_Stopped)(nil),
 		(*SinkEvent_Ping)(nil),
 		(*SinkEvent_Pong)(nil),
+		(*SinkEvent_Flushed)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[58].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[59].OneofWrappers = []any{
 		(*ReplayEvent_Batch)(nil),
 		(*ReplayEvent_Done)(nil),
 		(*ReplayEvent_Error)(nil),
@@ -7679,7 +7783,7 @@ func file_twg_v1_twg_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_twg_v1_twg_proto_rawDesc), len(file_twg_v1_twg_proto_rawDesc)),
 			NumEnums:      13,
-			NumMessages:   92,
+			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

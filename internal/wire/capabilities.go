@@ -22,10 +22,10 @@ var (
 func toCapabilities(c sdk.Capabilities) *twgpb.Capabilities {
 	return &twgpb.Capabilities{
 		Position: regimes[c.Position], Origin: origins[c.Origin],
-		Durable: c.Durable, Replayable: c.Replayable, OffsetStore: c.OffsetStore, Fencing: c.Fencing,
+		Durable: c.Durable, DurableFlush: c.DurableFlush, Replayable: c.Replayable, OffsetStore: c.OffsetStore, Fencing: c.Fencing,
 		Idempotent: c.Idempotent, AppendOnly: c.AppendOnly,
 		Shapes:        each(c.Shapes, func(s sdk.Shape) string { return string(s) }),
-		MaxBatchBytes: c.MaxBatchBytes, HoldsUntilClose: c.HoldsUntilClose, Targets: c.Targets,
+		MaxBatchBytes: c.MaxBatchBytes, HoldsUntilClose: c.HoldsUntilClose, Targets: c.Targets, CanonicalTargets: c.CanonicalTargets,
 		Topics: each(c.Topics, func(s string) []byte { return []byte(s) }), Shares: c.Shares, Renames: c.Renames,
 	}
 }
@@ -34,10 +34,10 @@ func toCapabilities(c sdk.Capabilities) *twgpb.Capabilities {
 // a crash costs depends on them.
 func fromCapabilities(c *twgpb.Capabilities) (sdk.Capabilities, error) {
 	out := sdk.Capabilities{
-		Durable: c.GetDurable(), Replayable: c.GetReplayable(), OffsetStore: c.GetOffsetStore(), Fencing: c.GetFencing(),
+		Durable: c.GetDurable(), DurableFlush: c.GetDurableFlush(), Replayable: c.GetReplayable(), OffsetStore: c.GetOffsetStore(), Fencing: c.GetFencing(),
 		Idempotent: c.GetIdempotent(), AppendOnly: c.GetAppendOnly(),
 		Shapes:        each(c.GetShapes(), func(s string) sdk.Shape { return sdk.Shape(s) }),
-		MaxBatchBytes: c.GetMaxBatchBytes(), HoldsUntilClose: c.GetHoldsUntilClose(), Targets: c.GetTargets(),
+		MaxBatchBytes: c.GetMaxBatchBytes(), HoldsUntilClose: c.GetHoldsUntilClose(), Targets: c.GetTargets(), CanonicalTargets: c.GetCanonicalTargets(),
 		Topics: each(c.GetTopics(), func(b []byte) string { return string(b) }), Shares: c.GetShares(), Renames: c.GetRenames(),
 	}
 	var ok bool

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -35,12 +36,15 @@ func (c *Client) Describe() sdk.Description { return c.desc }
 // Configure gives the plugin its settings. An error means that the plugin did
 // not answer; what is wrong with the settings stands in the diagnostics.
 func (c *Client) Configure(ctx context.Context, s sdk.Settings) (sdk.Capabilities, sdk.Diagnostics, error) {
-	r, err := twgpb.NewPluginClient(c.conn).Configure(ctx, &twgpb.ConfigureRequest{Settings: s.JSON()})
+	r, err := twgpb.NewPluginClient(c.conn).Configure(ctx, &twgpb.ConfigureRequest{Settings: s.JSON(), Features: features})
 	if err != nil {
 		return sdk.Capabilities{}, nil, fromStatus("configure plugin "+c.desc.Name, err)
 	}
 	diags := sdk.Diagnostics(each(r.Diagnostics, fromDiagnostic))
 	caps, err := fromCapabilities(r.Capabilities)
+	if err == nil && caps.DurableFlush && !slices.Contains(r.Features, featureWritten) {
+		err = violation("plugin %s declares durable_flush without the feature %q", c.desc.Name, featureWritten)
+	}
 	return caps, diags, err
 }
 
@@ -64,7 +68,7 @@ func (c *Client) Source() sdk.Source { return sourceClient{plugin{c}} }
 // sdk.OffsetStore too, with replayable an sdk.Replayer, and with both an
 // sdk.RecoveryStore.
 func (c *Client) Sink(caps sdk.Capabilities) sdk.Sink {
-	sink := sinkClient{plugin{c}}
+	sink := sinkClient{plugin{c}, caps}
 	store, replay := storeClient{twgpb.NewOffsetStoreClient(c.conn)}, replayClient{twgpb.NewSinkClient(c.conn)}
 	switch {
 	case caps.OffsetStore && caps.Replayable:

@@ -50,7 +50,8 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, sdk.Description{Name: "n", Version: "v", Kind: sdk.KindSource, Doc: "d", Schema: []sdk.Attribute{{Name: "a", Type: `["list","string"]`, Required: true, Default: "[]", Sensitive: true, Doc: "x"}}}, toDescription, fromDescription)
 	trip(t, sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}, toCapabilities, fromCapabilities)
 	trip(t, sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw, sdk.ShapeTable},
-		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}, Topics: []string{"\xff"}, Shares: []string{"group"}, Renames: true}, toCapabilities, fromCapabilities)
+		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}, Topics: []string{"\xff"}, Shares: []string{"group"}, Renames: true,
+		DurableFlush: true, CanonicalTargets: []string{"file:/x"}}, toCapabilities, fromCapabilities)
 	for _, s := range []sdk.Severity{sdk.SeverityError, sdk.SeverityWarning} {
 		trip(t, sdk.Diagnostic{Severity: s, Path: []string{"a", "0"}, Summary: "s", Detail: "d"}, toDiagnostic, sure(fromDiagnostic))
 	}

@@ -15,6 +15,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	last    uint64
+	flushed uint64 // everything up to it is on stable storage
 	batches map[uint64]*entry
 }
 
@@ -67,6 +68,26 @@ func (l *ledger) oldest() uint64 {
 		}
 	}
 	return low
+}
+
+// flush notes that everything up to seq is on stable storage. It is told only
+// of what was answered.
+func (l *ledger) flush(seq uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case seq > l.last:
+		return violation("Flushed names batch %d, which was never sent", seq)
+	case seq < l.flushed:
+		return violation("Flushed names batch %d after batch %d", seq, l.flushed)
+	}
+	for open := range l.batches {
+		if open <= seq {
+			return violation("Flushed names batch %d, and batch %d has no outcome yet", seq, open)
+		}
+	}
+	l.flushed = seq
+	return nil
 }
 
 func (l *ledger) newest() uint64 {

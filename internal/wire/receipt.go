@@ -51,7 +51,7 @@ func within(o sdk.Outcome, s sdk.Span) bool {
 }
 
 func checkOutcome(seq uint64, o placed) error {
-	if o.Kind < sdk.Durable || o.Kind > sdk.Fenced {
+	if o.Kind < sdk.Durable || o.Kind > sdk.Written {
 		return violation("batch %d: outcome %d of %s is not known", seq, o.Kind, o.Stream)
 	}
 	if (o.Kind == sdk.Rejected) != (len(o.Rejected) > 0) {

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,6 +27,8 @@ type Server struct {
 	turn   chan struct{} // held by the session that is not settled yet
 	stop   chan struct{} // closed: sessions end in good order
 	once   sync.Once
+	// written: the host knows the feature of that name.
+	written atomic.Bool
 
 	receivers sync.WaitGroup
 }
@@ -139,8 +143,13 @@ func (p pluginServer) Describe(context.Context, *twgpb.DescribeRequest) (*twgpb.
 	return toDescription(p.s.plugin.Describe()), nil
 }
 
-// Configure agrees to no feature: version 1's base has none.
+// Configure agrees to the features that both sides know.
 func (p pluginServer) Configure(_ context.Context, r *twgpb.ConfigureRequest) (*twgpb.ConfigureResponse, error) {
 	caps, diags := p.s.plugin.Configure(sdk.NewSettings(r.Settings))
-	return &twgpb.ConfigureResponse{Capabilities: toCapabilities(caps), Diagnostics: each(diags, toDiagnostic)}, nil
+	both := agreed(r.Features)
+	p.s.written.Store(slices.Contains(both, featureWritten))
+	if !p.s.written.Load() {
+		caps.DurableFlush = false
+	}
+	return &twgpb.ConfigureResponse{Capabilities: toCapabilities(caps), Diagnostics: each(diags, toDiagnostic), Features: both}, nil
 }

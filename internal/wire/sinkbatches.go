@@ -120,6 +120,28 @@ func (r *sinkRun) answer(rc sdk.Receipt) (*entry, *twgpb.Receipt, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if !r.server.s.written.Load() { // the host takes this sink's receipts for no more than that anyway
+		for i := range outcomes {
+			if outcomes[i].Kind == sdk.Written {
+				outcomes[i].Kind = sdk.Durable
+			}
+		}
+	}
 	e, err := r.ledger.answer(rc.Seq, outcomes)
 	return e, toReceipt(rc.Session, rc.Seq, spans, outcomes), err
+}
+
+// flushed checks what the sink calls durable and tells the host, if it knows
+// of that.
+func (r *sinkRun) flushed(seq uint64) {
+	if r.closed.Load() || r.ctx.Err() != nil {
+		return
+	}
+	if err := r.ledger.flush(seq); err != nil {
+		r.cancel(err)
+		return
+	}
+	if r.server.s.written.Load() {
+		r.out.send(&twgpb.SinkEvent{Msg: &twgpb.SinkEvent_Flushed{Flushed: &twgpb.Flushed{Session: r.open.Session, Seq: seq}}})
+	}
 }

@@ -3,16 +3,20 @@ package wire
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/twg-io/twg/internal/twgpb"
 	"github.com/twg-io/twg/sdk"
 )
 
-type sinkClient struct{ plugin }
+type sinkClient struct {
+	plugin
+	caps sdk.Capabilities
+}
 
 // Open begins a session on the plugin's process; ctx bounds Open only.
 func (c sinkClient) Open(ctx context.Context, ses sdk.Session) (sdk.Writer, error) {
-	s := &sinkSession{session: newSession(ctx), ses: ses, credit: newCredit(true), ledger: newLedger(ses.Granularity)}
+	s := &sinkSession{session: newSession(ctx), ses: ses, caps: c.caps, credit: newCredit(true), ledger: newLedger(ses.Granularity)}
 	stream, err := twgpb.NewSinkClient(c.c.conn).Run(s.ctx)
 	if err != nil {
 		return nil, fromStatus("open sink "+c.c.desc.Name, err)
@@ -32,6 +36,7 @@ func (c sinkClient) Open(ctx context.Context, ses sdk.Session) (sdk.Writer, erro
 type sinkSession struct {
 	*session
 	ses    sdk.Session
+	caps   sdk.Capabilities
 	stream twgpb.Sink_RunClient
 	credit *credit
 	ledger *ledger
@@ -57,7 +62,8 @@ func (s *sinkSession) Write(ctx context.Context, b *sdk.Batch) error {
 	return s.send(outgoingSink(toSinkBatch(s.ses.ID, b), b.Frame.Bytes(), func() { close(sent) }))
 }
 
-// Flush asks for everything up to seq; the receipts say when it is done.
+// Flush asks for everything up to seq; the receipts, and of a sink with
+// durable_flush Flushed, say when it is done.
 func (s *sinkSession) Flush(_ context.Context, seq uint64) error {
 	return s.send(&twgpb.SinkCommand{Msg: &twgpb.SinkCommand_Flush{Flush: &twgpb.Flush{Seq: seq}}})
 }
@@ -93,6 +99,8 @@ func (s *sinkSession) handle(m *twgpb.SinkEvent) (done bool, err error) {
 		return false, s.credit.add(e.Credit.GetBytes(), e.Credit.GetBatches())
 	case *twgpb.SinkEvent_Receipt:
 		return false, s.receipt(e.Receipt)
+	case *twgpb.SinkEvent_Flushed:
+		return false, s.flushed(e.Flushed)
 	case *twgpb.SinkEvent_Error:
 		return false, fromError(e.Error)
 	case *twgpb.SinkEvent_Stopped:
@@ -122,6 +130,9 @@ func (s *sinkSession) receipt(r *twgpb.Receipt) error {
 	if err != nil {
 		return err
 	}
+	if s.caps.Durable && slices.ContainsFunc(outcomes, func(o placed) bool { return o.Kind == sdk.Written }) {
+		return violation("batch %d is answered as written; the sink declares durable", r.Seq)
+	}
 	e, err := s.ledger.answer(r.Seq, outcomes)
 	if err != nil {
 		return err
@@ -136,5 +147,20 @@ func (s *sinkSession) receipt(r *twgpb.Receipt) error {
 		}
 	}
 	s.ses.Report(sdk.Receipt{Session: r.Session, Seq: r.Seq, Outcomes: each(outcomes, func(o placed) sdk.Outcome { return o.Outcome })})
+	return nil
+}
+
+// flushed tells the host what is on stable storage now.
+func (s *sinkSession) flushed(f *twgpb.Flushed) error {
+	switch {
+	case !s.caps.DurableFlush:
+		return violation("Flushed of a sink that does not declare durable_flush")
+	case f.GetSession() != s.ses.ID:
+		return violation("Flushed of session %d in session %d", f.GetSession(), s.ses.ID)
+	}
+	if err := s.ledger.flush(f.GetSeq()); err != nil {
+		return err
+	}
+	s.ses.Flushed(f.GetSeq())
 	return nil
 }

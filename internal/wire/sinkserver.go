@@ -94,7 +94,7 @@ func (r *sinkRun) serve() error {
 
 func (r *sinkRun) session() sdk.Session {
 	return sdk.Session{ID: r.open.Session, Pipeline: r.open.Pipeline, Owner: r.open.Owner, Limits: fromLimits(r.open.Limits),
-		Granularity: fromGranularity(r.open.Granularity), Report: r.report, Fail: r.fail}
+		Granularity: fromGranularity(r.open.Granularity), Report: r.report, Flushed: r.flushed, Fail: r.fail}
 }
 
 // begin says Opened and grants the first credit.

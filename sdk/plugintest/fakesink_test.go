@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/sdk"
+	"github.com/twg-io/twg/sdk/frame"
 )
 
 // wrongs are the ways in which a fake is wrong on purpose.
@@ -51,6 +52,9 @@ func (s *fakeSink) Configure(set sdk.Settings) (sdk.Capabilities, sdk.Diagnostic
 	}
 	if s.wrong("touches") {
 		(&fakeState{}).write(statePath(s.Dir))
+	}
+	if s.wrong("soft") {
+		return sdk.Capabilities{DurableFlush: true, Durable: s.wrong("boasts"), Idempotent: true, Shapes: []sdk.Shape{sdk.ShapeRaw}}, diags
 	}
 	return sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: s.wrong("both"),
 		Shapes: []sdk.Shape{sdk.ShapeRaw}, HoldsUntilClose: !s.wrong("denies")}, diags
@@ -166,6 +170,7 @@ type fakeWriter struct {
 	held    []*sdk.Batch
 	flushTo uint64
 	asked   []uint64
+	wrote   uint64
 }
 
 func (w *fakeWriter) Write(ctx context.Context, b *sdk.Batch) error {
@@ -182,6 +187,9 @@ func (w *fakeWriter) Write(ctx context.Context, b *sdk.Batch) error {
 		w.ses.Report(sdk.AllDurable(w.ses.ID, b))
 		return nil
 	}
+	if w.s.wrong("soft") {
+		return w.take(b)
+	}
 	w.held = append(w.held, b)
 	if b.Seq == w.flushTo && !w.s.wrong("forgets") {
 		return w.commit()
@@ -197,7 +205,29 @@ func (w *fakeWriter) Flush(_ context.Context, seq uint64) error {
 	}
 	w.asked = append(w.asked, seq)
 	w.flushTo = max(w.flushTo, seq)
+	if w.s.wrong("soft") && w.wrote < seq {
+		return nil
+	}
 	return w.commit()
+}
+
+// take is Write of a sink whose receipts promise nothing: the batch is copied,
+// since its memory dies with the receipt.
+func (w *fakeWriter) take(b *sdk.Batch) error {
+	c := &sdk.Batch{Seq: b.Seq, Rows: b.Rows, IDs: slices.Clone(b.IDs), Spans: b.Spans}
+	if b.Frame.Len() > 0 {
+		v, err := frame.Open(slices.Clone(b.Frame.Bytes()))
+		if err != nil {
+			return err
+		}
+		c.Frame = v
+	}
+	w.held, w.wrote = append(w.held, c), b.Seq
+	w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Written, ""))
+	if w.flushTo >= b.Seq {
+		return w.commit()
+	}
+	return nil
 }
 
 func (w *fakeWriter) Close(ctx context.Context) error {
@@ -217,6 +247,10 @@ func (w *fakeWriter) commit() error {
 	if len(held) == 0 {
 		return nil
 	}
+	if w.s.wrong("flushesnot") {
+		w.ses.Flushed(w.wrote)
+		return nil
+	}
 	stale := map[sdk.Span]bool{}
 	err := w.s.transaction(func(st *fakeState) error {
 		for _, b := range held {
@@ -234,6 +268,12 @@ func (w *fakeWriter) commit() error {
 	})
 	if err != nil && len(stale) == 0 && !w.s.wrong("optimist") {
 		return err
+	}
+	if w.s.wrong("soft") {
+		if !w.s.wrong("mute") {
+			w.ses.Flushed(w.wrote)
+		}
+		return nil
 	}
 	for _, b := range held {
 		w.answer(b, stale)

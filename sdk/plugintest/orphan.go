@@ -61,7 +61,7 @@ func openFor(p *plugins.Process, task hostTask) (int, error) {
 		return openSource(p)
 	}
 	w, err := p.Sink(caps).Open(context.Background(), sdk.Session{ID: 1, Pipeline: "plugintest", Owner: "killed",
-		Limits: sdk.DefaultLimits, Report: func(sdk.Receipt) {}, Fail: func(error) {}})
+		Limits: sdk.DefaultLimits, Report: func(sdk.Receipt) {}, Flushed: func(uint64) {}, Fail: func(error) {}})
 	if err != nil {
 		return 0, err
 	}

@@ -121,6 +121,7 @@ func TestRightPluginsPass(t *testing.T) {
 	patience = time.Minute // the machine may be busy, and the race detector on
 	defer func() { patience = impatience }()
 	t.Run("sink", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "")) })
+	t.Run("sink with durable_flush", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "", "soft")) })
 	t.Run("source", func(t *testing.T) { Source(t, fakeSourceConfig(t, "")) })
 	t.Run("store-managed source", func(t *testing.T) {
 		cfg := fakeSourceConfig(t, "", "store")
@@ -139,7 +140,8 @@ type wrongCase struct{ wrong, raw, found string }
 
 func TestWrongSinksFail(t *testing.T) {
 	cases := []wrongCase{
-		{"accepts", "", "configure"}, {"touches", "", "configure"}, {"both", "", "configure"},
+		{"accepts", "", "configure"}, {"touches", "", "configure"}, {"both", "", "configure"}, {"soft boasts", "", "configure"},
+		{"soft flushesnot", "", "durable-flush"}, {"soft mute", "", "stop-flushes"},
 		{"early", "", "durable"}, {"empty", "", "rows"}, {"small", "", "sizes"}, {"allrows", "", "ranges"}, {"norows", "", "empty-span"},
 		{"half", "", "receipts"}, {"twice", "", "receipts"}, {"deaf", "", "credit"}, {"denies", "", "no-flush"},
 		{"noflush", "", "flush"}, {"forgets", "", "flush-overtakes"}, {"repeats", "", "redelivery"}, {"drops", "", "stop"},
@@ -160,7 +162,7 @@ func TestWrongSinksFail(t *testing.T) {
 		t.Run(c.wrong+c.raw, func(t *testing.T) {
 			t.Parallel()
 			mustFail(t, c.found, func(t testing.TB) error {
-				return runSink(t, fakeSinkConfig(t, c.raw, c.wrong), caseOf(t, sinkCases, c.found))
+				return runSink(t, fakeSinkConfig(t, c.raw, strings.Fields(c.wrong)...), caseOf(t, sinkCases, c.found))
 			})
 		})
 	}

@@ -25,6 +25,8 @@ func sinkConfigure(r *sinkRig) {
 		failf("shapes %v: a sink takes raw, table or both", caps.Shapes)
 	case caps.Idempotent == caps.AppendOnly:
 		failf("idempotent=%t and append_only=%t: rows that are written again are there once, or they are there twice", caps.Idempotent, caps.AppendOnly)
+	case caps.Durable && caps.DurableFlush:
+		failf("durable and durable_flush: receipts promise stable storage, or they do not")
 	case caps.Fencing && !caps.OffsetStore:
 		failf("fencing without offset_store: nobody issues the epochs")
 	case caps.MaxBatchBytes < 0:
@@ -41,6 +43,37 @@ func sinkDurable(r *sinkRig) {
 	s := r.open()
 	b := []*sdk.Batch{r.full(streamA, 0, 50), r.both(50, 60), r.full(streamB, 60, 61)}
 	s.deliver(b...)
+	r.proc.Kill()
+	r.holds(false, b...)
+}
+
+// sinkDurableFlush: what comes after the Flush may be lost, or not.
+func sinkDurableFlush(r *sinkRig) {
+	s := r.open()
+	b := []*sdk.Batch{r.full(streamA, 0, 50), r.both(50, 60), r.full(streamB, 60, 61)}
+	s.deliver(b...)
+	r.restart()
+	r.holds(false, b...)
+	next := r.open()
+	after := r.full(streamA, 60, 70)
+	next.deliver(after)
+	r.proc.Kill()
+	r.holds(false, append(b, after)...)
+}
+
+// sinkStopFlushes: nothing that was written is lost by an end in good order.
+func sinkStopFlushes(r *sinkRig) {
+	s := r.open()
+	b := []*sdk.Batch{r.full(streamA, 0, 50), r.both(50, 60)}
+	for _, x := range b {
+		s.send(x)
+	}
+	s.close()
+	s.get(func() {
+		if s.flushed != s.seq {
+			failf("Stopped came when Flushed named %d of %d batches", s.flushed, s.seq)
+		}
+	})
 	r.proc.Kill()
 	r.holds(false, b...)
 }
@@ -111,7 +144,7 @@ func sinkReceipts(r *sinkRig) {
 
 func sinkNoFlush(r *sinkRig) {
 	s := r.open()
-	s.durable(s.send(r.full(streamA, 0, 10)), s.send(r.both(10, 20)))
+	s.taken(s.send(r.full(streamA, 0, 10)), s.send(r.both(10, 20)))
 }
 
 // sinkGranularity: that no part overlaps, and none lies outside of its span,
@@ -138,7 +171,7 @@ func (s *sinkSession) covers(seq uint64, sp sdk.Span) {
 	ok := s.within(patience, func() bool {
 		var got coverage.Set
 		for _, o := range s.answers[seq] {
-			if o.Stream == sp.Stream && o.Kind == sdk.Durable {
+			if o.Stream == sp.Stream && s.good(o.Kind) {
 				got.AddHeld(coverage.Interval{From: o.From, Next: o.Next})
 			}
 		}

@@ -14,6 +14,8 @@ var streamCases = []testCase[*sinkRig]{
 	{"describe", "Describe says what the plugin is, and does no I/O.", nil, sinkDescribe},
 	{"configure", "Configure does no I/O; what is wrong with settings is diagnostics, without secrets; capabilities fit each other.", nil, sinkConfigure},
 	{"durable", "What is answered as durable survives kill -9 of the process.", durableOnly, sinkDurable},
+	{"durable-flush", "What was answered as written is on stable storage once Flushed names its batch, and survives kill -9 of the process.", flushesLater, sinkDurableFlush},
+	{"stop-flushes", "Stop: what was written is flushed, and Flushed says so before Stopped.", flushesLater, sinkStopFlushes},
 	{"rows", "Null and empty keys, values and headers are distinct; headers keep order and repeat; any byte is legal.", nil, sinkRows},
 	{"sizes", "A record of 5 MB and 1,000 records of 5 KB pass.", nil, sinkSizes},
 	{"ranges", "Of a payload only the rows in the batch's ranges are taken.", nil, sinkRanges},
@@ -39,6 +41,7 @@ var streamCases = []testCase[*sinkRig]{
 	{"orphan", "A process whose host is killed aborts and exits within ten seconds; the next one works.", nil, sinkOrphan},
 }
 
-func durableOnly(c sdk.Capabilities) bool { return c.Durable }
-func fencing(c sdk.Capabilities) bool     { return c.Fencing }
-func offsetStore(c sdk.Capabilities) bool { return c.OffsetStore }
+func durableOnly(c sdk.Capabilities) bool  { return c.Durable }
+func flushesLater(c sdk.Capabilities) bool { return c.FlushesLater() }
+func fencing(c sdk.Capabilities) bool      { return c.Fencing }
+func offsetStore(c sdk.Capabilities) bool  { return c.OffsetStore }

@@ -175,7 +175,7 @@ func sinkFailure(r *sinkRig) {
 	defer cancel()
 	seq, err := s.try(ctx, after)
 	s.flush(seq)
-	s.within(patience, func() bool { return s.failed != nil || len(s.answers[seq]) > 0 })
+	s.within(patience, func() bool { return s.failed != nil || len(s.answers[seq]) > 0 && !s.caps.FlushesLater() })
 	s.get(func() { err = s.judgeFailure(seq, err) })
 	repair()
 	must(err, "write to a target that fails")
@@ -188,9 +188,12 @@ func sinkFailure(r *sinkRig) {
 // an error that is worth another try.
 func (s *sinkSession) judgeFailure(seq uint64, err error) error {
 	for _, o := range s.answers[seq] {
-		if o.Kind != sdk.Retryable {
+		if o.Kind != sdk.Retryable && o.Kind != sdk.Written {
 			return sdk.Errorf(sdk.KindFatal, "", "[%d,%d) is %s", o.From, o.Next, o.Kind)
 		}
+	}
+	if s.flushed >= seq {
+		return sdk.Errorf(sdk.KindFatal, "", "it is said to be flushed")
 	}
 	if s.failed != nil {
 		err = s.failed
@@ -198,7 +201,7 @@ func (s *sinkSession) judgeFailure(seq uint64, err error) error {
 	if err != nil && sdk.KindOf(err) != sdk.KindRetryable {
 		return sdk.Errorf(sdk.KindFatal, "", "the error is %s: %w", sdk.KindOf(err), err)
 	}
-	if err == nil && len(s.answers[seq]) == 0 {
+	if err == nil && (len(s.answers[seq]) == 0 || s.caps.FlushesLater()) {
 		return sdk.Errorf(sdk.KindFatal, "", "nothing was said within %v", patience)
 	}
 	return nil

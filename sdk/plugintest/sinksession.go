@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -10,7 +11,9 @@ import (
 type sinkSession struct {
 	*board
 	sdk.Writer
+	caps    sdk.Capabilities
 	id, seq uint64
+	flushed uint64         // everything up to it is on stable storage, as the sink says
 	spans   map[uint64]int // of each batch that was sent
 	answers map[uint64][]sdk.Outcome
 	failed  error
@@ -20,9 +23,10 @@ type sinkSession struct {
 
 func (r *sinkRig) newSession(g sdk.Granularity) (*sinkSession, sdk.Session) {
 	r.lastID++
-	s := &sinkSession{board: newBoard(), id: r.lastID, spans: map[uint64]int{}, answers: map[uint64][]sdk.Outcome{}}
+	s := &sinkSession{board: newBoard(), caps: r.caps, id: r.lastID, spans: map[uint64]int{}, answers: map[uint64][]sdk.Outcome{}}
 	return s, sdk.Session{ID: s.id, Pipeline: "plugintest", Owner: "plugintest", Limits: sdk.DefaultLimits, Granularity: g, Report: s.report,
-		Fail: func(err error) { s.set(func() { s.failed = err }) }}
+		Flushed: func(seq uint64) { s.set(func() { s.flushed = seq }) },
+		Fail:    func(err error) { s.set(func() { s.failed = err }) }}
 }
 
 func (r *sinkRig) tryOpen(ctx context.Context, g sdk.Granularity) (*sinkSession, error) {
@@ -111,15 +115,42 @@ func (s *sinkSession) outcomes(seq uint64) (out []sdk.Outcome) {
 	return out
 }
 
-// durable waits until batches are answered, every span as durable.
+// durable waits until batches are answered, every span as durable; of a sink
+// with durable_flush as written, and flushed since.
 func (s *sinkSession) durable(seqs ...uint64) {
+	s.taken(seqs...)
+	if !s.caps.FlushesLater() {
+		return
+	}
+	last := slices.Max(seqs)
+	ok := s.within(patience, func() bool { return s.failed != nil || s.flushed >= last })
+	s.get(func() {
+		if s.flushed < last {
+			failf("batch %d was written; Flushed names %d (in time: %t, error: %v)", last, s.flushed, ok, s.failed)
+		}
+	})
+}
+
+// taken waits until batches are answered: as durable, or, if the sink is not,
+// as written.
+func (s *sinkSession) taken(seqs ...uint64) {
 	for _, seq := range seqs {
 		for _, o := range s.outcomes(seq) {
-			if o.Kind != sdk.Durable {
-				failf("batch %d: [%d,%d) of %s is %s (%s), want durable", seq, o.From, o.Next, o.Stream, o.Kind, o.Reason)
+			if !s.good(o.Kind) {
+				failf("batch %d: [%d,%d) of %s is %s (%s), want durable, or written of a sink that is not", seq, o.From, o.Next, o.Stream, o.Kind, o.Reason)
 			}
 		}
 	}
+}
+
+func (s *sinkSession) good(k sdk.OutcomeKind) bool {
+	switch {
+	case s.caps.Durable:
+		return k == sdk.Durable
+	case s.caps.DurableFlush:
+		return k == sdk.Written
+	}
+	return k == sdk.Durable || k == sdk.Written
 }
 
 // deliver sends batches, asks for their receipts and waits for them.
