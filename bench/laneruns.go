@@ -25,6 +25,11 @@ type live struct {
 	totalPeak float64
 }
 
+// total is the CPU of host, plugins and broker, in seconds.
+func (l live) total() float64 {
+	return l.cpu[roleHost] + l.cpu[roleSource] + l.cpu[roleSink] + l.cpu[roleBroker]
+}
+
 // fresh makes a directory, a group and an empty table for a pair of runs.
 func (h *harness) fresh(ctx context.Context, c benchCase) (task, error) {
 	h.runs++

@@ -21,12 +21,17 @@ const (
 var besideTopics = [...]string{"plain-without", "plain-beside"}
 
 const (
-	liveRate    = "written live into PostgreSQL"
-	rebuildRate = "rebuilt from PostgreSQL into PostgreSQL, alone"
-	withoutRate = "live, without recovery"
-	besideRate  = "live, with recovery beside"
-	besideWork  = "rebuilt meanwhile"
-	besideLeft  = "left to rebuild then"
+	liveRate           = "written live into PostgreSQL"
+	rebuildRate        = "rebuilt from PostgreSQL into PostgreSQL, alone"
+	liveCPU            = "CPU of host, plugins and broker, live"
+	liveDatabaseCPU    = "CPU of the database, live"
+	rebuildHostCPU     = "CPU of the host, rebuilding alone"
+	rebuildSinkCPU     = "CPU of both plugins, rebuilding alone"
+	rebuildDatabaseCPU = "CPU of the database, rebuilding alone"
+	withoutRate        = "live, without recovery"
+	besideRate         = "live, with recovery beside"
+	besideWork         = "rebuilt meanwhile"
+	besideLeft         = "left to rebuild then"
 )
 
 // copyDatabase is the secondary's.
@@ -48,8 +53,9 @@ func (h *harness) recoveryPair(ctx context.Context, c benchCase, swap bool) (sam
 	if err != nil {
 		return nil, err
 	}
-	s := sample{liveRate: l.rowsPerSecond}
-	if s[rebuildRate], err = h.rebuildAlone(ctx, t); err != nil {
+	millions := float64(h.options.Records) / 1e6
+	s := sample{liveRate: l.rowsPerSecond, liveCPU: l.total() / millions, liveDatabaseCPU: l.cpu[roleDatabase] / millions}
+	if err := h.rebuildAlone(ctx, t, s); err != nil {
 		return nil, err
 	}
 	if err := h.checkCopy(ctx, t); err != nil {
@@ -68,27 +74,31 @@ func (h *harness) freshCopy(ctx context.Context) error {
 	return nil
 }
 
-// rebuildAlone returns the rate from the first window that is claimed until
-// none is left.
-func (h *harness) rebuildAlone(ctx context.Context, t task) (float64, error) {
+// rebuildAlone measures from the first window that is claimed until none is
+// left.
+func (h *harness) rebuildAlone(ctx context.Context, t task, into sample) error {
 	ctx, cancel := context.WithTimeout(ctx, patience(t.records()))
 	defer cancel()
 	top := topology{role: "recovery", topics: t.topics, secondaries: []secondary{copyTable(h.database.server.DSN(copyDatabase), "copy", tableName)}}
 	file, err := h.writeFile(t, top)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	watch := watchWindows(ctx, h.database.server.DSN(""))
-	var s summary
-	err = h.ask(ctx, &s, "run", "--json", "--until-caught-up", file)
-	took, werr := watch.finish()
+	windows := watchWindows(ctx, h.database.server.DSN(""))
+	s, watch, err := h.watch(h.twg(ctx, "run", "--json", "--until-caught-up", file), roleHost, nil)
+	took, werr := windows.finish()
 	if err := errors.Join(err, werr); err != nil {
-		return 0, err
+		return fmt.Errorf("recovery host, left in %s: %w", t.dir, err)
 	}
 	if n := s.lanes()["copy"].Rebuilt; n != t.records() {
-		return 0, fmt.Errorf("wrong result: %d of %d records were rebuilt", n, t.records())
+		return fmt.Errorf("wrong result: %d of %d records were rebuilt", n, t.records())
 	}
-	return float64(t.records()) / took.Seconds(), nil
+	into[rebuildRate] = float64(t.records()) / took.Seconds()
+	cpu := func(role string) float64 {
+		return watch.cpuSeconds(role, windows.first, windows.last) * 1e6 / float64(t.records())
+	}
+	into[rebuildHostCPU], into[rebuildSinkCPU], into[rebuildDatabaseCPU] = cpu(roleHost), cpu(roleSink), cpu(roleDatabase)
+	return nil
 }
 
 // checkCopy compares the two tables row for row.
@@ -136,6 +146,7 @@ func (h *harness) beside(ctx context.Context, t task, swap bool, s sample) error
 
 func concludeRecovery(s *scenario) {
 	s.show("rows/s", liveRate, rebuildRate, withoutRate, besideRate)
+	s.show("s/M", liveCPU, liveDatabaseCPU, rebuildHostCPU, rebuildSinkCPU, rebuildDatabaseCPU)
 	s.show("rows", besideWork, besideLeft)
 	s.judge(
 		atLeast("records that were rebuilt beside, at least", s.least(besideWork), 1),
