@@ -17,6 +17,31 @@ func TestBenchRunsIntoADatabase(t *testing.T) {
 	}
 }
 
+// Raw-first in short: the real processes, an outage, recovery, and the checks
+// that what was rebuilt equals raw. The figures mean nothing.
+func TestScenariosRun(t *testing.T) {
+	t.Chdir("..")
+	only := []string{rawFirstRow, deadRow, recoveryRow}
+	o := options{Records: 6001, Runs: 2, RowsPerFile: 500, only: only, out: t.TempDir()}
+	rep, err := bench(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Scenarios) != len(only) || len(rep.Rows) != 0 {
+		t.Fatalf("%d scenarios, %d rows", len(rep.Scenarios), len(rep.Rows))
+	}
+	for i, s := range rep.Scenarios {
+		if s.Name != only[i] || len(s.Runs) != 2 || len(s.Figures) == 0 || len(s.Judgments) == 0 {
+			t.Errorf("%+v", s)
+		}
+		for _, f := range s.Figures {
+			if f.Unit == "rows/s" && f.Value <= 0 {
+				t.Errorf("%s: %s was not measured", s.Name, f.What)
+			}
+		}
+	}
+}
+
 // A table that lacks a row, or coverage that says another number, is found.
 func TestReadTableFindsWhatIsWrong(t *testing.T) {
 	d, err := startDatabase(t.Context())

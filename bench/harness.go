@@ -18,6 +18,7 @@ type harness struct {
 	stdin    io.Closer
 	address  string
 	runs     int
+	files    int // pipeline files of raw-first
 }
 
 func newHarness(ctx context.Context, o options) (*harness, error) {
@@ -64,7 +65,9 @@ func (h *harness) startBroker(ctx context.Context) error {
 	h.broker, h.stdin = cmd, in
 	order := brokerOrder{Records: h.options.Records, Codecs: map[string]string{}}
 	for _, c := range h.options.cases() {
-		order.Codecs[c.topic] = c.codec
+		for _, topic := range c.topics() {
+			order.Codecs[topic] = c.codec
+		}
 	}
 	if err := json.NewEncoder(in).Encode(order); err != nil {
 		return err

@@ -56,14 +56,26 @@ func bench(ctx context.Context, o options) (report, error) {
 	}
 	defer h.close()
 	for _, c := range o.cases() {
-		row, err := h.measure(ctx, c)
-		if err != nil {
+		if err := h.addCase(ctx, c, &rep); err != nil {
 			return rep, fmt.Errorf("%s: %w", c.name, err)
 		}
-		rep.Rows = append(rep.Rows, row)
+	}
+	if len(rep.Rows) == 0 {
+		return rep, nil
 	}
 	if rep.Memory, err = h.measureMemory(ctx); err != nil {
 		return rep, fmt.Errorf("memory: %w", err)
 	}
 	return rep, nil
+}
+
+func (h *harness) addCase(ctx context.Context, c benchCase, rep *report) error {
+	if c.scenario != "" {
+		s, err := h.measureScenario(ctx, c)
+		rep.Scenarios = append(rep.Scenarios, s)
+		return err
+	}
+	r, err := h.measure(ctx, c)
+	rep.Rows = append(rep.Rows, r)
+	return err
 }

@@ -44,7 +44,7 @@ func (h *harness) measurePair(ctx context.Context, bc benchCase) (pair, error) {
 // memory over as many records as there are. They go where the first row's go.
 func (h *harness) measureMemory(ctx context.Context) (memory, error) {
 	var topics []string
-	cases := h.options.cases()
+	cases := h.options.pairCases()
 	for _, c := range cases {
 		if !slices.Contains(topics, c.topic) {
 			topics = append(topics, c.topic)

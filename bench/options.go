@@ -24,6 +24,9 @@ type benchCase struct {
 	topic string
 	codec string
 	sink  string
+	// scenario is one of raw-first, whose steps are its own; empty: twg against
+	// the yardstick, and nothing else.
+	scenario string
 }
 
 const (
@@ -32,10 +35,21 @@ const (
 )
 
 var allCases = []benchCase{
-	{"kafka-parquet", "plain", "none", parquetSink},
-	{"kafka-parquet-zstd", "zstd", "zstd", parquetSink},
-	{"kafka-postgres", "plain", "none", postgresSink},
-	{"kafka-postgres-zstd", "zstd", "zstd", postgresSink},
+	{"kafka-parquet", "plain", "none", parquetSink, ""},
+	{"kafka-parquet-zstd", "zstd", "zstd", parquetSink, ""},
+	{"kafka-postgres", "plain", "none", postgresSink, ""},
+	{"kafka-postgres-zstd", "zstd", "zstd", postgresSink, ""},
+	{rawFirstRow, "plain", "none", postgresSink, rawFirstRow},
+	{deadRow, "plain", "none", postgresSink, deadRow},
+	{recoveryRow, "plain", "none", postgresSink, recoveryRow},
+}
+
+// topics are those that the case reads, all of one codec.
+func (c benchCase) topics() []string {
+	if c.scenario == recoveryRow {
+		return append([]string{c.topic}, besideTopics[:]...)
+	}
+	return []string{c.topic}
 }
 
 const partitions = 4
@@ -76,6 +90,11 @@ func (o options) cases() []benchCase {
 		}
 	}
 	return cs
+}
+
+// pairCases are those of the cases that are twg against the yardstick.
+func (o options) pairCases() []benchCase {
+	return slices.DeleteFunc(o.cases(), func(c benchCase) bool { return c.scenario != "" })
 }
 
 // needsDatabase reports whether one of the rows is of PostgreSQL.

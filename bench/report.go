@@ -25,9 +25,10 @@ func (r row) maxYardstickCPU() float64 {
 }
 
 type report struct {
-	Rows    []row   `json:"rows"`
-	Memory  memory  `json:"memory"`
-	Options options `json:"options"`
+	Rows      []row      `json:"rows"`
+	Scenarios []scenario `json:"scenarios,omitempty"`
+	Memory    memory     `json:"memory"`
+	Options   options    `json:"options"`
 }
 
 // writeJSON replaces the file at path.
@@ -46,6 +47,15 @@ func writeJSON(path string, r report) error {
 }
 
 func writeTable(out io.Writer, r report) {
+	if len(r.Rows) > 0 {
+		writeRows(out, r)
+	}
+	for _, s := range r.Scenarios {
+		s.write(out)
+	}
+}
+
+func writeRows(out io.Writer, r report) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "row\ttwg rows/s\tyardstick\tratio\t\thost CPU\t\tsource\tsink\tbroker\tdatabase\tyardstick\tits database\tpeak MB\thost MB\tgrowth\t")
 	for _, x := range r.Rows {

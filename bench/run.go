@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -17,6 +19,19 @@ type summary struct {
 	Records       int64     `json:"records"`
 	FirstRecordAt time.Time `json:"first_record_at"`
 	AllDurableAt  time.Time `json:"all_durable_at"`
+	// Pipelines is twg's alone.
+	Pipelines []struct {
+		Secondaries []laneSummary `json:"secondaries"`
+	} `json:"pipelines"`
+}
+
+// laneSummary is what twg says of a secondary.
+type laneSummary struct {
+	Name      string `json:"name"`
+	Delivered int64  `json:"delivered"`
+	Shed      int64  `json:"shed"`
+	Rebuilt   int64  `json:"rebuilt"`
+	Missing   int64  `json:"missing"`
 }
 
 // outcome is one run, measured from its first record to its last commit.
@@ -76,6 +91,12 @@ func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *s
 	if err != nil {
 		return summary{}, nil, err
 	}
+	return h.watch(cmd, c.role, nil)
+}
+
+// watch is execute for a command. When stop is closed, the program is asked to
+// end in good order; nil: it ends by itself.
+func (h *harness) watch(cmd *exec.Cmd, role string, stop <-chan struct{}) (summary, *sampler, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -83,8 +104,19 @@ func (h *harness) execute(ctx context.Context, c contender, t task) (summary, *s
 	if err := cmd.Start(); err != nil {
 		return summary{}, nil, err
 	}
-	watch := startSampler(cmd.Process.Pid, c.role, h.broker.Process.Pid, h.databasePID())
-	err = cmd.Wait()
+	watch := startSampler(cmd.Process.Pid, role, h.broker.Process.Pid, h.databasePID())
+	ended := make(chan struct{})
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		select {
+		case <-stop:
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		case <-ended:
+		}
+	})
+	err := cmd.Wait()
+	close(ended)
+	asking.Wait()
 	watch.finish()
 	if err != nil {
 		return summary{}, nil, fmt.Errorf("%w\n%s", err, lastBytes(errs.Bytes(), 2000))

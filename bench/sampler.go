@@ -41,6 +41,8 @@ type sampler struct {
 	// database is the server's first process, whose children count as it does;
 	// 0: there is none.
 	database int
+	// total is the resident memory of root and its plugins together.
+	total series
 
 	stop chan struct{}
 	wg   sync.WaitGroup
@@ -66,8 +68,15 @@ func (s *sampler) loop() {
 		if n%searchEvery == 0 || n < searchFirst {
 			s.search()
 		}
+		memory, sum := n%memoryEvery == 0, 0.0
 		for pid, tr := range s.tracks {
-			tr.sample(pid, n%memoryEvery == 0 || tr.peak == 0)
+			rss := tr.sample(pid, memory || tr.peak == 0)
+			if tr.role != roleBroker && tr.role != roleDatabase {
+				sum += rss
+			}
+		}
+		if memory {
+			s.total.add(time.Now(), sum)
 		}
 		select {
 		case <-s.stop:
@@ -96,24 +105,28 @@ func pluginRole(exe string) string {
 	return roleSink
 }
 
-func (t *track) sample(pid int, memory bool) {
+// sample returns the resident memory, if that is looked at and the process is
+// alive, else 0.
+func (t *track) sample(pid int, memory bool) float64 {
 	now := time.Now()
 	st, err := readStat(pid)
 	if err != nil {
-		return
+		return 0
 	}
 	t.cpu.add(now, st.cpu.Seconds())
 	if !memory {
-		return
+		return 0
 	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return
+		return 0
 	}
-	if rss, peak := parseStatus(b); rss > 0 {
+	rss, peak := parseStatus(b)
+	if rss > 0 {
 		t.rss.add(now, float64(rss))
 		t.peak = max(t.peak, peak)
 	}
+	return float64(rss)
 }
 
 // finish stops the watching; the tracks are still then.

@@ -60,7 +60,8 @@ type CoverageRecord struct {
 // Replayer is a Sink that reads back what it holds.
 type Replayer interface {
 	// Replay calls f for each batch of the window and returns the spans that
-	// were really read. A batch is valid until f returns.
+	// were really read. A batch is valid until f returns; one whose Free is set
+	// may be kept: f takes Free out of it, and calls it when it is done.
 	Replay(ctx context.Context, w Window, f func(*Batch) error) ([]Span, error)
 }
 

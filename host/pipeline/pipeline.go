@@ -115,8 +115,10 @@ type Pipeline struct {
 	lanes       []*lane.Lane
 	workers     []*recovery.Worker
 	workerNames []string // their lanes
-	// pressed: the budget is more than half used. Recovery yields then.
+	// pressed: the budget is more than half used, or the source is behind.
+	// Recovery yields then.
 	pressed      atomic.Bool
+	pressure     pressure
 	stopRecovery chan struct{}
 	gate         *ackgate.Gate
 	streams      map[sdk.Stream]*stream // by the name that the source gives them
@@ -241,7 +243,7 @@ func (p *Pipeline) settle() {
 	p.finishRevokes()
 	p.resumeAfterGaps()
 	p.grant()
-	p.pressed.Store(p.budget.used > p.budget.limit/2)
+	p.press()
 	p.endIfCaughtUp()
 }
 

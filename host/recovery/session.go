@@ -44,6 +44,21 @@ type written struct {
 type sent struct {
 	batch *sdk.Batch
 	span  sdk.Span
+	frame *kept
+}
+
+// kept is a replayed frame, of which one batch or more were sent. What is not
+// answered when its session ends is left to the garbage collector.
+type kept struct {
+	refs int // those of its batches that are not settled; session.mu
+	free func()
+}
+
+// settled gives the frame back with the last of its batches.
+func (k *kept) settled() {
+	if k.refs--; k.refs == 0 && k.free != nil {
+		k.free()
+	}
 }
 
 func (r *Worker) openSession(ctx context.Context) (*session, error) {
@@ -100,8 +115,10 @@ func (s *session) receipt(r sdk.Receipt) {
 	switch o.Kind {
 	case sdk.Durable, sdk.Written:
 		s.hold(r.Seq, []coverage.Interval{{From: o.From, Next: o.Next}})
+		b.frame.settled()
 	case sdk.Rejected:
 		s.reject(r.Seq, o)
+		b.frame.settled()
 	default:
 		s.refused = append(s.refused, b)
 	}

@@ -140,8 +140,7 @@ type delivery struct {
 	read, sent coverage.Set
 }
 
-// batch sends the part of a replayed batch that is missing. The frame is
-// copied: it dies when this returns, and receipts come later.
+// batch sends the part of a replayed batch that is missing.
 func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 	// Each claim gets something done, however short its time is.
 	if len(d.sent.Held()) > 0 && time.Now().After(d.deadline) || d.r.stopping() {
@@ -157,27 +156,55 @@ func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 			return err
 		}
 	}
-	v, err := frame.Open(slices.Clone(b.Frame.Bytes()))
-	if err != nil {
-		return fmt.Errorf("copy a replayed frame: %w", err)
+	out, err := d.wanted(b)
+	if err != nil || len(out) == 0 {
+		return err
 	}
-	ids := slices.Clone(b.IDs)
+	if err := keep(b, out); err != nil {
+		return err
+	}
+	for _, s := range out {
+		d.sent.AddHeld(coverage.Interval{From: s.span.From, Next: s.span.Next})
+		if err := d.ses.send(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted are the parts of b that are missing, a batch each.
+func (d *delivery) wanted(b *sdk.Batch) (out []*sent, err error) {
 	for _, s := range b.Spans {
 		if s.Stream != d.w.Stream {
-			return sdk.Errorf(sdk.KindFatal, "replay", "raw sent %s for a window of %s", s.Stream, d.w.Stream)
+			return nil, sdk.Errorf(sdk.KindFatal, "replay", "raw sent %s for a window of %s", s.Stream, d.w.Stream)
 		}
 		for _, i := range within(d.todo, s.From, s.Next) {
-			rows := rowsOf(v, s.Stream, i)
+			rows := rowsOf(b.Frame, s.Stream, i)
 			span := sdk.Span{Stream: s.Stream, From: i.From, Next: i.Next, Run: d.r.run}
-			out := &sent{span: span, batch: &sdk.Batch{Frame: v, IDs: ids, Rows: []sdk.RowRange{rows}, Spans: []sdk.Span{span}}}
+			x := &sent{span: span, batch: &sdk.Batch{Rows: []sdk.RowRange{rows}, Spans: []sdk.Span{span}}}
 			if rows.From >= rows.To {
-				out.batch.Rows = []sdk.RowRange{}
+				x.batch.Rows = []sdk.RowRange{}
 			}
-			d.sent.AddHeld(i)
-			if err := d.ses.send(ctx, out); err != nil {
-				return err
-			}
+			out = append(out, x)
 		}
+	}
+	return out, nil
+}
+
+// keep gives the batches b's frame, which is taken over if b allows that, and
+// else copied: it dies when Replay goes on, and receipts come later.
+func keep(b *sdk.Batch, out []*sent) error {
+	v, ids, k := b.Frame, b.IDs, &kept{refs: len(out), free: b.Free}
+	b.Free = nil
+	if k.free == nil {
+		var err error
+		if v, err = frame.Open(slices.Clone(b.Frame.Bytes())); err != nil {
+			return fmt.Errorf("copy a replayed frame: %w", err)
+		}
+		ids = slices.Clone(b.IDs)
+	}
+	for _, s := range out {
+		s.batch.Frame, s.batch.IDs, s.frame = v, ids, k
 	}
 	return nil
 }
