@@ -23,6 +23,7 @@ type live struct {
 	// totalPeak is the highest resident memory of host and plugins together,
 	// bytes.
 	totalPeak float64
+	peaks     map[string]int64 // by plugin, bytes
 }
 
 // total is the CPU of host, plugins and broker, in seconds.
@@ -77,7 +78,7 @@ func (h *harness) runLive(ctx context.Context, t task, top topology, topic strin
 	end := time.Now()
 	l.hostCPU = watch.cpuSeconds(roleHost, s.FirstRecordAt, end)
 	l.delay = lag.delay(s.FirstRecordAt)
-	l.lanes = s.lanes()
+	l.lanes, l.peaks = s.lanes(), watch.peakByProgram()
 	for _, v := range watch.total.between(s.FirstRecordAt, end) {
 		l.totalPeak = max(l.totalPeak, v)
 	}

@@ -27,10 +27,11 @@ const (
 
 // track is what was seen of one process.
 type track struct {
-	role string
-	cpu  series
-	rss  series
-	peak int64
+	role    string
+	program string // a plugin's; empty: the root's
+	cpu     series
+	rss     series
+	peak    int64
 }
 
 // sampler watches processes of one run. A process that ends keeps its last
@@ -93,7 +94,7 @@ func (s *sampler) search() {
 		case c.parent == s.database:
 			s.tracks[pid] = &track{role: roleDatabase}
 		case strings.HasPrefix(c.exe, "twg-plugin-"):
-			s.tracks[pid] = &track{role: pluginRole(c.exe)}
+			s.tracks[pid] = &track{role: pluginRole(c.exe), program: strings.TrimPrefix(c.exe, "twg-plugin-")}
 		}
 	}
 }
@@ -156,6 +157,19 @@ func (s *sampler) peakBytes(role string) int64 {
 		}
 	}
 	return peak
+}
+
+// peakByProgram is the highest resident memory of each program that was run,
+// but for the broker and the database. One that was started several times
+// counts once.
+func (s *sampler) peakByProgram() map[string]int64 {
+	peaks := map[string]int64{}
+	for _, t := range s.tracks {
+		if t.role != roleBroker && t.role != roleDatabase {
+			peaks[t.program] = max(peaks[t.program], t.peak)
+		}
+	}
+	return peaks
 }
 
 // rss is the resident memory of the run's root process.

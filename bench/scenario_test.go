@@ -57,9 +57,9 @@ func TestDigestSeesEveryColumn(t *testing.T) {
 // Rates are judged by the medians over the pairs, memory by the worst.
 func TestConclusions(t *testing.T) {
 	dead := scenario{Name: deadRow, Runs: []sample{
-		{deadRate: 90, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadPeak: 90, planCeiling: 100},
-		{deadRate: 96, healthyRate: 100, deadDelay: 2, healthyDelay: 1, deadPeak: 101, planCeiling: 100},
-		{deadRate: 99, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadPeak: 90, planCeiling: 100},
+		{deadRate: 90, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, planCeiling: 100},
+		{deadRate: 96, healthyRate: 100, deadDelay: 2, healthyDelay: 1, deadHostPeak: 101, planCeiling: 100},
+		{deadRate: 99, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, planCeiling: 100},
 	}}
 	concludeDead(&dead)
 	recovery := scenario{Name: recoveryRow, Runs: []sample{{liveRate: 100, rebuildRate: 79, withoutRate: 100, besideRate: 91, besideWork: 1}}}

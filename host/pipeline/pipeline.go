@@ -115,9 +115,9 @@ type Pipeline struct {
 	lanes       []*lane.Lane
 	workers     []*recovery.Worker
 	workerNames []string // their lanes
-	// pressed: the budget is more than half used, or the source is behind.
-	// Recovery yields then.
-	pressed      atomic.Bool
+	// pressed is 0, or, while recovery has to yield, how many positions a second
+	// the live path reads.
+	pressed      atomic.Int64
 	pressure     pressure
 	stopRecovery chan struct{}
 	gate         *ackgate.Gate

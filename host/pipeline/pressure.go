@@ -46,5 +46,28 @@ func (p *Pipeline) press() {
 		}
 		p.pressure.see(now, tail, lag)
 	}
-	p.pressed.Store(p.budget.used > p.budget.limit/2 || p.pressure.behind)
+	rate := int64(0)
+	if p.pressure.behind || p.budget.used > p.budget.limit/2 {
+		rate = max(int64(p.pressure.rate), 1)
+	}
+	p.pressed.Store(rate)
+}
+
+// While it yields, each worker of recovery reads one position for so many that
+// are read live: a row costs about as much to rebuild as to deliver.
+const (
+	yieldShare = 16
+	leastYield = pressureEvery
+	mostYield  = 2 * time.Second
+)
+
+// yieldFor is how long recovery leaves the machine to the live path before it
+// sends so many rows. Any goroutine.
+func (p *Pipeline) yieldFor(rows int) time.Duration {
+	rate := p.pressed.Load()
+	if rate == 0 {
+		return 0
+	}
+	seconds := float64(rows) * yieldShare * float64(len(p.workers)) / float64(rate)
+	return min(max(time.Duration(seconds*float64(time.Second)), leastYield), mostYield)
 }

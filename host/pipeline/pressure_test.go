@@ -3,6 +3,8 @@ package pipeline
 import (
 	"testing"
 	"time"
+
+	"github.com/twg-io/twg/host/recovery"
 )
 
 // Recovery yields while the source has more than is read in a second, and not
@@ -33,6 +35,23 @@ func TestPressure(t *testing.T) {
 			if p.behind != s.behind {
 				t.Errorf("%s, step %d: behind %t, want %t (rate %v)", c.name, i, p.behind, s.behind, p.rate)
 			}
+		}
+	}
+}
+
+// The share of recovery follows the live path's rate, and never is nothing.
+func TestYieldFollowsTheLiveRate(t *testing.T) {
+	for _, c := range []struct {
+		rate    int64
+		workers int
+		want    time.Duration
+	}{
+		{0, 1, 0}, {1, 1, mostYield}, {1 << 40, 1, leastYield}, {32_000, 1, time.Second}, {32_000, 2, mostYield}, {64_000, 2, time.Second},
+	} {
+		p := &Pipeline{workers: make([]*recovery.Worker, c.workers)}
+		p.pressed.Store(c.rate)
+		if got := p.yieldFor(2000); got != c.want {
+			t.Errorf("%d positions a second, %d workers: %s, want %s", c.rate, c.workers, got, c.want)
 		}
 	}
 }

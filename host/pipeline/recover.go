@@ -32,7 +32,7 @@ func (p *Pipeline) newWorkers() {
 			WindowRows: orDefault(c.WindowRows, DefaultWindowRows), WindowDuration: orDefault(c.WindowDuration, DefaultWindowDuration),
 			LeaseTTL: orDefault(c.LeaseTTL, DefaultLeaseTTL), Budget: orDefault(c.Budget, DefaultRecoveryBudget),
 			Interval: orDefault(c.Interval, DefaultInterval), Attempts: orDefault(s.Attempts, DefaultLaneAttempts),
-			Busy: p.pressed.Load, Stop: p.stopRecovery, Alarm: p.loud, Logger: p.log,
+			Yield: p.yieldFor, Stop: p.stopRecovery, Alarm: p.loud, Logger: p.log,
 		}))
 	}
 }

@@ -96,7 +96,7 @@ func (p *Pipeline) allCommitted() bool {
 // finish closes the source and the sink's session in good order, while there
 // is time for that.
 func (p *Pipeline) finish(end context.Context) {
-	p.pressed.Store(false) // recovery may go on
+	p.pressed.Store(0) // recovery may go on
 	p.stopSource()
 	close(p.stopSink)
 	if p.out.ses != nil {

@@ -150,7 +150,7 @@ func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 	if b.Frame.Len() == 0 {
 		return nil // positions without a record: read, and nothing to send
 	}
-	d.r.yield(ctx)
+	d.r.yield(ctx, b.Frame.NumRecords())
 	if d.ses.unanswered()+b.Bytes() > d.r.cfg.Budget {
 		if err := d.ses.settle(ctx, max(d.r.cfg.Budget-b.Bytes(), 0)); err != nil {
 			return err
@@ -319,11 +319,18 @@ func (r *Worker) complete(ctx context.Context, w *sdk.RecoveryWindow, before int
 	return r.cfg.Store.CompleteWindow(ctx, sdk.WindowCompletion{ID: w.ID, Fence: w.Fence, Done: done.HeldWithin(hull), Unrecoverable: lost})
 }
 
-// yield waits a little while the live path is busy: recovery goes on, slowly.
-func (r *Worker) yield(ctx context.Context) {
-	for n := 0; n < 25 && r.cfg.Busy != nil && r.cfg.Busy(); n++ {
-		if !pause(ctx, 10*time.Millisecond) {
+// yield leaves the machine to the live path for as long as that needs it, but
+// not without end: recovery goes on, slowly.
+func (r *Worker) yield(ctx context.Context, rows int) {
+	if r.cfg.Yield == nil {
+		return
+	}
+	for began := time.Now(); time.Since(began) < r.cfg.Yield(rows) && !r.stopping(); {
+		if !pause(ctx, yieldStep) {
 			return
 		}
 	}
 }
+
+// yieldStep is how often it is asked whether the live path still is in need.
+const yieldStep = 10 * time.Millisecond

@@ -36,9 +36,9 @@ type Config struct {
 	// Attempts is how often a batch that the sink refuses for now is sent
 	// before its window is given back.
 	Attempts int
-	// Busy, if set, reports that the live path needs the machine: recovery
-	// yields for a while before each batch.
-	Busy func() bool
+	// Yield, if set, says how long to leave the machine to the live path before
+	// a batch of so many rows is sent; 0: it does not need it.
+	Yield func(rows int) time.Duration
 	// Stop, when it closes, asks for an end in good order: what was sent is
 	// answered, recorded and completed.
 	Stop   <-chan struct{}
