@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/twg-io/twg/host/recovery"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -128,6 +129,19 @@ func newLaneStream(raw *coverage.Set, c sdk.StreamCoverage, liveFloor int64) lan
 		}
 	}
 	return l
+}
+
+// backlog is what is left to rebuild of a lane.
+func (s *standing) backlog(l laneStanding) recovery.Backlog {
+	known := make([]recovery.Known, len(s.streams))
+	for i, x := range l.streams {
+		known[i] = recovery.Known{Stream: x.stream, Raw: s.raw[i], Lane: x.held, SetAside: x.aside, Floors: sdk.Floors{Stream: x.stream, Live: x.liveFloor, Raw: s.floors[i]}}
+	}
+	for _, w := range l.windows {
+		k := &known[s.index[w.Stream]]
+		k.Windows = append(k.Windows, w)
+	}
+	return recovery.Add(known)
 }
 
 func compareStreams(a, b sdk.Stream) int {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/twg-io/twg/host/recovery"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -126,9 +127,10 @@ type windowStatus struct {
 
 // backlog is what recovery still has to do (V4).
 type backlog struct {
-	// Windows are open or claimed; Positions are all that is to be rebuilt,
-	// planned or not.
+	// Windows are open or claimed, Unclaimed those of them that nobody works on;
+	// Positions are all that is to be rebuilt, planned or not.
 	Windows   int   `json:"windows"`
+	Unclaimed int   `json:"unclaimed"`
 	Positions int64 `json:"positions"`
 	// Furthest is the sink that is furthest behind raw, and Lag by how much,
 	// what is on its way to it included.
@@ -138,7 +140,28 @@ type backlog struct {
 	// host has.
 	Live int64 `json:"live"`
 	// Lost can no longer be rebuilt.
-	Lost int64 `json:"lost"`
+	Lost  int64         `json:"lost"`
+	Sinks []sinkBacklog `json:"sinks"`
+}
+
+// sinkBacklog is one sink's part of it.
+type sinkBacklog struct {
+	Sink      string `json:"sink"`
+	Windows   int    `json:"windows"`
+	Unclaimed int    `json:"unclaimed"`
+	Positions int64  `json:"positions"`
+	Live      int64  `json:"live"`
+	Lag       int64  `json:"lag"`
+	Lost      int64  `json:"lost"`
+}
+
+func newBacklog(t recovery.Total) backlog {
+	out := backlog{Windows: t.Windows, Unclaimed: t.Unclaimed, Positions: t.Positions, Furthest: t.Furthest, Lag: t.FurthestLag, Live: t.Live,
+		Lost: t.Unrecoverable, Sinks: []sinkBacklog{}}
+	for _, s := range t.Sinks {
+		out.Sinks = append(out.Sinks, sinkBacklog{s.Lane, s.Windows, s.Unclaimed, s.Positions, s.Live, s.Lag(), s.Unrecoverable})
+	}
+	return out
 }
 
 func (p *pipelineStatus) fill(s *standing) {
@@ -153,36 +176,20 @@ func (p *pipelineStatus) fill(s *standing) {
 		}
 		p.Streams = append(p.Streams, x)
 	}
+	var sinks []recovery.SinkBacklog
 	for _, l := range s.lanes {
-		p.addLane(l)
+		for _, w := range l.windows {
+			p.Windows = append(p.Windows, newWindowStatus(l.name, w))
+		}
+		sinks = append(sinks, recovery.SinkBacklog{Lane: l.name, Backlog: s.backlog(l)})
 	}
+	p.Backlog = newBacklog(recovery.Sum(sinks))
 }
 
 func (l laneStream) status(sink string) laneStatus {
 	return laneStatus{
 		Sink: sink, FirstHole: l.firstHole, LiveFloor: l.liveFloor, Held: positions(l.held.Held()),
 		Holes: len(l.missing), Missing: positions(l.missing), SetAside: positions(l.aside), Lost: positions(l.lost),
-	}
-}
-
-// addLane adds a lane's windows, and what it adds to the backlog.
-func (p *pipelineStatus) addLane(l laneStanding) {
-	var lag int64
-	for _, s := range l.streams {
-		lag += positions(s.missing)
-		old := positions(below(s.missing, s.liveFloor))
-		p.Backlog.Positions += old
-		p.Backlog.Live += positions(s.missing) - old
-		p.Backlog.Lost += positions(s.lost)
-	}
-	if lag > p.Backlog.Lag {
-		p.Backlog.Furthest, p.Backlog.Lag = l.name, lag
-	}
-	for _, w := range l.windows {
-		if w.State != sdk.WindowUnrecoverable {
-			p.Backlog.Windows++
-		}
-		p.Windows = append(p.Windows, newWindowStatus(l.name, w))
 	}
 }
 

@@ -87,7 +87,28 @@ func (w windowStatus) lease() string {
 	return time.Duration(*w.LeaseSeconds * float64(time.Second)).Round(time.Second).String()
 }
 
+// writeSinks tells each sink's part, and the total of several.
+func (g backlog) writeSinks(b *strings.Builder) {
+	t := table(b, "sink", "windows", "unclaimed", "to rebuild", "live", "lag", "lost")
+	row := func(name string, s sinkBacklog) {
+		t.row(name, strconv.Itoa(s.Windows), strconv.Itoa(s.Unclaimed), grouped(s.Positions), grouped(s.Live), grouped(s.Lag), grouped(s.Lost))
+	}
+	var lag int64
+	for _, s := range g.Sinks {
+		row(s.Sink, s)
+		lag += s.Lag
+	}
+	if len(g.Sinks) > 1 {
+		row("total", sinkBacklog{Windows: g.Windows, Unclaimed: g.Unclaimed, Positions: g.Positions, Live: g.Live, Lag: lag, Lost: g.Lost})
+	}
+	t.w.Flush()
+	b.WriteByte('\n')
+}
+
 func (g backlog) write(b *strings.Builder) {
+	if g.Windows > 0 || g.Lag > 0 || g.Lost > 0 {
+		g.writeSinks(b)
+	}
 	if g.Lost > 0 {
 		fmt.Fprintf(b, "LOST: %s were pruned before every secondary had them.\n", groupedCount(g.Lost, "position"))
 	}

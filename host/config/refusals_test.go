@@ -87,8 +87,18 @@ func TestRefusals(t *testing.T) {
 		"lanes: the name is raw's": {func(r *rawFirst) { r.write(`"lake"`, `"raw"`) }, []string{"Reserved name", `"raw"`, "another name"}},
 		"lanes: the names are one": {func(r *rawFirst) { r.write(`"lake"`, `"db"`) }, []string{"used twice", "its own name"}},
 		"lanes: one target":        {func(r *rawFirst) { r.lake.Targets = r.raw.Targets }, []string{"one target", `"lake"`, "table raw", "of its own"}},
-		"lanes: two raws":          {func(r *rawFirst) { r.write(`role = "secondary"`, "role = \"primary-raw\"\ndurable = true\n") }, []string{"Second gating sink", `"db"`, `"secondary"`}},
-		"lanes: no raw":            {func(r *rawFirst) { r.write(`role    = "primary-raw"`, "") }, []string{"without primary-raw", `"lake"`, `"primary-raw"`}},
+		"lanes: one target, spelled differently": {func(r *rawFirst) {
+			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table public.raw at h1", "table public.raw at h2"}, []string{"table public.raw at h2"}
+		}, []string{"one target", `"lake"`, "table public.raw at h2", "table raw", "table lake", "of its own"}},
+		"lanes: spelled alike, and not one": {func(r *rawFirst) {
+			r.lake.Targets = r.raw.Targets
+			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table a.raw"}, []string{"table b.raw"}
+		}, nil},
+		"lanes: only one says its canonical name": {func(r *rawFirst) {
+			r.lake.Targets, r.raw.CanonicalTargets = r.raw.Targets, []string{"table public.raw"}
+		}, []string{"one target", `"lake"`, "table raw"}},
+		"lanes: two raws": {func(r *rawFirst) { r.write(`role = "secondary"`, "role = \"primary-raw\"\ndurable = true\n") }, []string{"Second gating sink", `"db"`, `"secondary"`}},
+		"lanes: no raw":   {func(r *rawFirst) { r.write(`role    = "primary-raw"`, "") }, []string{"without primary-raw", `"lake"`, `"primary-raw"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRawFirst()

@@ -2,9 +2,7 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/twg-io/twg/sdk"
 )
@@ -70,27 +68,4 @@ func CheckRaws(pipelines []Asked) (diags Diagnostics) {
 		}
 	}
 	return diags
-}
-
-// sharedTarget is a target that both write to; empty: none is known.
-func sharedTarget(a, b *sdk.Capabilities) string {
-	if a == nil || b == nil {
-		return ""
-	}
-	for _, t := range a.Targets {
-		if slices.ContainsFunc(b.Targets, func(o string) bool { return cleanTarget(o) == cleanTarget(t) }) {
-			return t
-		}
-	}
-	return ""
-}
-
-// cleanTarget takes detours out of a path.
-func cleanTarget(target string) string {
-	for _, kind := range []string{"directory ", "file "} {
-		if path, ok := strings.CutPrefix(target, kind); ok {
-			return kind + filepath.Clean(path)
-		}
-	}
-	return target
 }

@@ -38,7 +38,7 @@ func CheckTogether(pipelines []Asked) Diagnostics {
 // sharedWith is the first that both sources share; empty: none, or both write
 // to the same place.
 func sharedWith(a, b Asked) string {
-	if a.Source == nil || a.Gate == nil || slices.Equal(a.Gate.Targets, b.Gate.Targets) {
+	if a.Source == nil || a.Gate == nil || sameTargets(a.Gate, b.Gate) {
 		return ""
 	}
 	for _, s := range b.Source.Shares {

@@ -41,6 +41,16 @@ type SecondaryStatus struct {
 	Backlog recovery.Backlog
 }
 
+// Backlog is what recovery has left to do of all secondaries, and of each. Of a
+// host that does not recover it is all zeros, and Backlog.At says so.
+func (s Status) Backlog() recovery.Total {
+	sinks := make([]recovery.SinkBacklog, len(s.Secondaries))
+	for i, x := range s.Secondaries {
+		sinks[i] = recovery.SinkBacklog{Lane: x.Name, Backlog: x.Backlog}
+	}
+	return recovery.Sum(sinks)
+}
+
 // StreamStatus is where one stream stands.
 type StreamStatus struct {
 	Stream    sdk.Stream

@@ -58,7 +58,7 @@ func readLane(ctx context.Context, store sdk.RecoveryStore, lane string, streams
 	}
 	for _, w := range windows {
 		if i, ok := index[w.Stream]; ok {
-			out[i].Windows = append(out[i].Windows, coverage.Interval{From: w.From, Next: w.Next})
+			out[i].Windows = append(out[i].Windows, w)
 		}
 	}
 	covs, err := store.Coverage(ctx, lane, streams)

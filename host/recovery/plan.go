@@ -24,7 +24,7 @@ type Known struct {
 	SetAside []coverage.Interval
 	Floors   sdk.Floors
 	// Windows are those of the stream that are not complete.
-	Windows []coverage.Interval
+	Windows []sdk.RecoveryWindow
 }
 
 // Options bound what is planned.
@@ -83,7 +83,7 @@ func (k *Known) without(in []coverage.Interval, retry bool) []coverage.Interval 
 func Plan(k *Known, o Options) []sdk.RecoveryWindow {
 	var taken coverage.Set
 	for _, w := range k.Windows {
-		taken.AddHeld(w)
+		taken.AddHeld(coverage.Interval{From: w.From, Next: w.Next})
 	}
 	holes := func(in []coverage.Interval) (out []coverage.Interval) {
 		for _, i := range in {

@@ -67,16 +67,6 @@ type watched struct {
 	since   time.Time
 }
 
-// Backlog is what is left to rebuild. An autoscaler may go by it (V4).
-type Backlog struct {
-	Windows       int   // planned and not complete
-	Positions     int64 // missing below the live floors
-	Unrecoverable int64 // positions that raw no longer has
-	Rebuilt       int64 // positions, by this worker
-	SetAside      int64 // refused for good, by this worker
-	Err           error // the last one
-}
-
 // New returns a worker.
 func New(cfg Config) *Worker {
 	var b [16]byte
@@ -199,11 +189,8 @@ func (r *Worker) plan(ctx context.Context, streams []sdk.Stream, o Options) erro
 	var b Backlog
 	for i := range known {
 		k := &known[i]
-		b.Positions += positions(k.Missing(Options{}))
-		lost := k.Unrecoverable(Options{})
-		b.Unrecoverable += positions(lost)
-		r.alarm(k.Stream, lost)
-		b.Windows += len(k.Windows)
+		b.add(k.Backlog())
+		r.alarm(k.Stream, k.Unrecoverable(Options{}))
 		want = append(want, Plan(k, o)...)
 	}
 	faultpoint.Hit("plan")
@@ -212,10 +199,10 @@ func (r *Worker) plan(ctx context.Context, streams []sdk.Stream, o Options) erro
 		if err != nil {
 			return fmt.Errorf("plan windows: %w", err)
 		}
-		b.Windows += len(got)
+		b.count(got)
 	}
 	r.mu.Lock()
-	b.Rebuilt, b.SetAside = r.backlog.Rebuilt, r.backlog.SetAside
+	b.Rebuilt, b.SetAside, b.At = r.backlog.Rebuilt, r.backlog.SetAside, time.Now()
 	r.backlog = b
 	r.mu.Unlock()
 	return nil

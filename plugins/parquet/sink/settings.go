@@ -31,6 +31,8 @@ func (s Settings) capabilities() sdk.Capabilities {
 		Shapes:          []sdk.Shape{sdk.ShapeRaw},
 		HoldsUntilClose: true,
 		Targets:         []string{"directory " + s.Dir},
+
+		CanonicalTargets: []string{"directory " + canonical(s.Dir)},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/twg-io/twg/plugins/postgres/pgdial"
 	"github.com/twg-io/twg/plugins/postgres/rawtable"
 	"github.com/twg-io/twg/sdk"
@@ -26,7 +28,7 @@ type Settings struct {
 }
 
 // capabilities are what the sink can do with any valid settings.
-func (s Settings) capabilities(target string) sdk.Capabilities {
+func (s Settings) capabilities(dial *pgdial.Dialer, name pgx.Identifier) sdk.Capabilities {
 	return sdk.Capabilities{
 		Durable:     true,
 		Replayable:  true,
@@ -34,8 +36,22 @@ func (s Settings) capabilities(target string) sdk.Capabilities {
 		Fencing:     true,
 		Idempotent:  true,
 		Shapes:      []sdk.Shape{sdk.ShapeRaw},
-		Targets:     []string{"table " + s.Table + " at " + target},
+		Targets:     []string{"table " + s.Table + " at " + dial.Target()},
+
+		CanonicalTargets: canonical(dial, name),
 	}
+}
+
+// canonical is the table at each server that the DSN leads to.
+func canonical(dial *pgdial.Dialer, name pgx.Identifier) []string {
+	if len(name) == 1 {
+		name = pgx.Identifier{dial.DefaultSchema(), name[0]}
+	}
+	out := dial.Canonical()
+	for i := range out {
+		out[i] = "table " + name.Sanitize() + " at postgres " + out[i]
+	}
+	return out
 }
 
 func (s Settings) dialOptions() pgdial.Options {
@@ -66,5 +82,5 @@ func (s *Sink) Configure(in sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cfg = &config{set, dial, name}
-	return set.capabilities(dial.Target()), diags
+	return set.capabilities(dial, name), diags
 }
