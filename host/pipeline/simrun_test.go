@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 	"time"
+
+	"github.com/twg-io/twg/sdk"
 )
 
 // run is a whole schedule: a storm of some steps, then peace, in which
@@ -87,7 +89,7 @@ func (s *sim) happen() {
 	case k < 14:
 		l.target.down = !l.target.down
 		s.step("secondary down", l.target.name, nil, 0, 0)
-	case k < 16:
+	case k < 16 || k >= 36 && s.claimed():
 		s.clock += time.Duration(s.roll("conductor", 7201)-3600) * time.Second
 		s.step("clock set", "raw", nil, int64(s.clock), 0)
 	case k < 22:
@@ -104,6 +106,14 @@ func (s *sim) happen() {
 	case k < 30:
 		s.graves.Go(func() { s.command(l, true) })
 	}
+}
+
+// claimed reports whether somebody works on a window: then a jump of the clock
+// that its lease goes by has somebody to hit. The lock is held.
+func (s *sim) claimed() bool {
+	return slices.ContainsFunc(s.wanted, func(l *simLane) bool {
+		return slices.ContainsFunc(l.windows, func(x *simWindow) bool { return x.State == sdk.WindowClaimed })
+	})
 }
 
 // toHost kills a host, stops it, or lets it sleep. The lock is held.
