@@ -69,7 +69,7 @@ func (s *sim) begin(role Role) {
 
 func (s *sim) recovery(who string) Recovery {
 	return Recovery{WindowRows: 1 + s.die(who).Int64N(2*s.pr.windowRows), WindowDuration: s.withinLocked(who, 30*time.Second),
-		LeaseTTL: 2*time.Second + s.withinLocked(who, 20*time.Second), Budget: 1 + s.die(who).Int64N(2*s.pr.budget), Interval: s.withinLocked(who, 10*time.Second)}
+		LeaseTTL: s.pr.lease/2 + s.withinLocked(who, s.pr.lease), Budget: 1 + s.die(who).Int64N(2*s.pr.budget), Interval: s.withinLocked(who, 10*time.Second)}
 }
 
 // onDeath says what dies with the host.
