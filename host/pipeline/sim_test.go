@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,7 @@ type sim struct {
 	undo   []func()
 	broken []string
 	story  [300]simEvent
+	whole  strings.Builder // all of it, with -story
 	// graves are what still ends: hosts that were killed, sinks that lie.
 	graves sync.WaitGroup
 }
@@ -60,6 +62,10 @@ type simEvent struct {
 	what, who string
 	stream    string
 	a, b      int64
+}
+
+func (e simEvent) String() string {
+	return fmt.Sprintf("%16.9f  %-28s %-16s %-10s %d %d\n", e.at.Seconds(), e.what, e.who, e.stream, e.a, e.b)
 }
 
 func newSim(t *testing.T, seed uint64, bug string) *sim {
@@ -90,6 +96,14 @@ func (s *sim) die(who string) *rand.Rand {
 	return d
 }
 
+// dieNow returns dice for this moment: of what several of a host's goroutines
+// may do at once, in whatever order. The lock is held.
+func (s *sim) dieNow(who string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, who, int64(time.Since(s.began)))
+	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
+}
+
 // roll is a random number below n. The lock is held.
 func (s *sim) roll(who string, n int) int { return s.die(who).IntN(n) }
 
@@ -114,7 +128,11 @@ func (s *sim) withinLocked(who string, most time.Duration) time.Duration {
 // fault decides with a chance of one in n, and less in a world where faults
 // are rare. The lock is held.
 func (s *sim) fault(who string, n int, what string) bool {
-	if s.calm || s.roll(who, n*s.pr.rare) != 0 {
+	return s.faultBy(s.die(who), who, n, what)
+}
+
+func (s *sim) faultBy(d *rand.Rand, who string, n int, what string) bool {
+	if s.calm || d.IntN(n*s.pr.rare) != 0 {
 		return false
 	}
 	s.step(what, who, nil, 0, 0)
@@ -134,10 +152,13 @@ func (s *sim) step(what, who string, p *simStream, a, b int64) {
 		e.stream = p.name
 	}
 	s.story[s.steps%len(s.story)] = e
+	if *story != "" {
+		s.whole.WriteString(e.String())
+	}
 	s.steps++
 	s.did[what]++
 	h := fnv.New64a()
-	fmt.Fprint(h, int64(e.at), e.what, "/", e.who, "/", e.stream, "/", a, "/", b)
+	h.Write([]byte(e.String()))
 	s.digest += h.Sum64()
 }
 
@@ -158,8 +179,7 @@ func (s *sim) isBroken() bool {
 func (s *sim) tell() string {
 	var b strings.Builder
 	for i := max(0, s.steps-len(s.story)); i < s.steps; i++ {
-		e := &s.story[i%len(s.story)]
-		fmt.Fprintf(&b, "%9.3fs  %-28s %-14s %-8s %d %d\n", e.at.Seconds(), e.what, e.who, e.stream, e.a, e.b)
+		b.WriteString(s.story[i%len(s.story)].String())
 	}
 	return b.String()
 }
@@ -184,6 +204,11 @@ func simulate(t *testing.T, seed uint64, most int, bug string) (o outcome) {
 		o = outcome{s.steps, s.digest, s.did, s.broken, "", s.pr.String()}
 		if len(s.broken) > 0 {
 			o.story = s.tell()
+		}
+		if *story != "" {
+			if err := os.WriteFile(*story, []byte(s.whole.String()), 0o600); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	return o

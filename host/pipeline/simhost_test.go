@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (s *sim) begin(role Role) {
 
 func (s *sim) recovery(who string) Recovery {
 	return Recovery{WindowRows: 1 + s.die(who).Int64N(2*s.pr.windowRows), WindowDuration: s.withinLocked(who, 30*time.Second),
-		LeaseTTL: 2*time.Second + s.withinLocked(who, 20*time.Second), Budget: 1 + s.die(who).Int64N(2*s.pr.budget), Interval: s.withinLocked(who, 10*time.Second)}
+		LeaseTTL: s.pr.lease/2 + s.withinLocked(who, s.pr.lease), Budget: 1 + s.die(who).Int64N(2*s.pr.budget), Interval: s.withinLocked(who, 10*time.Second)}
 }
 
 // onDeath says what dies with the host.
@@ -172,30 +173,37 @@ func (h *simHost) call(ctx context.Context, op string, f func() error) error {
 	if err := h.pass(ctx); err != nil {
 		return err
 	}
-	if !pause(ctx, h.s.within(who, h.s.pr.slow)) {
+	h.s.mu.Lock()
+	d := h.s.dieNow(who)
+	wait := 1 + time.Duration(d.Int64N(int64(h.s.pr.slow)))
+	if h.s.faultBy(d, who, 300, "a call stalls") {
+		wait += time.Duration(d.Int64N(int64(time.Minute)))
+	}
+	h.s.mu.Unlock()
+	if !pause(ctx, wait) {
 		return ctx.Err()
 	}
-	err := h.arrive(who, op, f)
+	err := h.arrive(d, who, op, f)
 	if dead := h.pass(ctx); dead != nil {
 		return dead
 	}
 	return err
 }
 
-func (h *simHost) arrive(who, op string, f func() error) error {
+func (h *simHost) arrive(d *rand.Rand, who, op string, f func() error) error {
 	s := h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case h.dead && s.roll(who, 2) == 0:
+	case h.dead && d.IntN(2) == 0:
 		return errDead
-	case s.fault(who, 40, "a call failed"):
+	case s.faultBy(d, who, 40, "a call failed"):
 		return fmt.Errorf("%s: connection refused", op)
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	if s.fault(who, 60, "an answer was lost") {
+	if s.faultBy(d, who, 60, "an answer was lost") {
 		return fmt.Errorf("%s: connection reset", op)
 	}
 	return nil

@@ -199,7 +199,7 @@ func (w *simLaneWriter) run(life context.Context) {
 			}
 		}
 		rs, ok := w.write(bs)
-		if !ok || !pause(life, s.within(w.x.who(), s.pr.slow)) || !w.sync() {
+		if !ok || !pause(life, s.within(w.x.who(), s.pr.lazy)) || !w.sync() {
 			w.ses.Fail(errors.New("killed"))
 			return
 		}

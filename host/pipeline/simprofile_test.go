@@ -24,7 +24,11 @@ type simProfile struct {
 	idle               bool // hours of silence
 	backlog            int64
 	slow               time.Duration // a call takes up to that long
+	lazy               time.Duration // and a secondary's write
 	rare               int           // of faults
+	contended          bool          // whoever works on a window may be in for something
+	violent            bool          // hosts do not live long
+	sleep, lease       time.Duration
 	hosts, lanes       int
 	budget, buffer     int64
 	windowRows         int64
@@ -50,7 +54,8 @@ func (s *sim) profile() simProfile {
 		beat: pick(s, 20*time.Millisecond, 300*time.Millisecond, 3*time.Second), burst: pick[int64](s, 1, 8, 30, 400),
 		idle: pick(s, true, false, false), backlog: pick[int64](s, 30, 500, 5000),
 		slow: pick(s, time.Millisecond, 50*time.Millisecond, 400*time.Millisecond), rare: pick(s, 1, 1, 3, 10),
-		hosts: pick(s, 1, 2, 2, 3, 4), lanes: pick(s, 1, 1, 2, 3),
+		violent: pick(s, true, false), sleep: pick(s, 10*time.Second, time.Minute, 5*time.Minute), lease: pick(s, 2*time.Second, 20*time.Second),
+		contended: pick(s, true, false, false), lazy: pick(s, time.Millisecond, 100*time.Millisecond, 10*time.Second), hosts: pick(s, 1, 2, 2, 3, 4), lanes: pick(s, 1, 1, 2, 3),
 		budget: pick[int64](s, 300, 3000, 30_000, 4<<20), buffer: pick[int64](s, 300, 3000, 30_000, 4<<20),
 		windowRows: pick[int64](s, 1, 10, 60, 1000, 100_000), lazyPrune: pick(s, true, false, false),
 		tick: pick(s, 300*time.Millisecond, 2*time.Second, 8*time.Second),

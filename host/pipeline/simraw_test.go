@@ -201,7 +201,7 @@ func (w *simWriter) file(life context.Context, f []*sdk.Batch) bool {
 // session uses too, and for rows that may not be there.
 func (w *simWriter) lie(life context.Context, f []*sdk.Batch) {
 	<-life.Done()
-	pause(context.Background(), w.r.h.s.within(w.who, 3*time.Second))
+	pause(context.Background(), w.r.h.s.within(w.who+"/lie", 3*time.Second))
 	for _, b := range f {
 		w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Durable, ""))
 	}

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -229,8 +231,13 @@ func (r *simReader) begin(st sdk.Start) {
 func (r *simReader) Commit(ctx context.Context, ms []sdk.Mark) []error {
 	errs := make([]error, len(ms))
 	if err := r.h.call(ctx, "commits", func() error {
-		for i, m := range ms {
-			errs[i] = r.s.commit(r, m)
+		order := make([]int, len(ms)) // the host's is random
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(a, b int) int { return strings.Compare(ms[a].Stream.String(), ms[b].Stream.String()) })
+		for _, i := range order {
+			errs[i] = r.s.commit(r, ms[i])
 		}
 		return nil
 	}); err != nil {

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 	"time"
+
+	"github.com/twg-io/twg/sdk"
 )
 
 // run is a whole schedule: a storm of some steps, then peace, in which
@@ -78,7 +80,14 @@ func (s *sim) happen() {
 	}
 	l := s.wanted[s.roll("conductor", len(s.wanted))]
 	switch k := s.roll("conductor", 40); {
-	case k < 6 && h != nil:
+	case s.pr.contended && k%2 == 0 && s.holder() != nil:
+		if h = s.holder(); s.noClock || k%4 == 0 {
+			s.sleep(h)
+			return
+		}
+		s.clock += time.Hour
+		s.step("clock set", "raw", nil, int64(s.clock), 0)
+	case k < 6 && h != nil && (s.pr.violent || s.roll("conductor", 4) == 0):
 		s.toHost(h)
 	case k < 8:
 		s.cutRaw()
@@ -106,10 +115,24 @@ func (s *sim) happen() {
 	}
 }
 
+// holder is a host that works on a window: who sleeps then, or is hit by a jump
+// of the clock, has something to lose. nil: nobody. The lock is held.
+func (s *sim) holder() *simHost {
+	for _, l := range s.wanted {
+		for _, x := range l.windows {
+			i := slices.IndexFunc(s.hosts, func(h *simHost) bool { return h.name == x.Holder && h.thaw == nil && !h.stopping })
+			if i >= 0 && x.State == sdk.WindowClaimed && time.Since(x.changed) < s.pr.lease {
+				return s.hosts[i]
+			}
+		}
+	}
+	return nil
+}
+
 // toHost kills a host, stops it, or lets it sleep. The lock is held.
 func (s *sim) toHost(h *simHost) {
 	switch k := s.roll("conductor", 6); {
-	case k < 3:
+	case k < 3 && (h.thaw == nil || s.roll("conductor", 4) == 0):
 		h.kill("kill -9")
 	case h.stopping || h.thaw != nil:
 	case k == 3:
@@ -117,17 +140,22 @@ func (s *sim) toHost(h *simHost) {
 		s.step("stopped", h.name, nil, 0, 0)
 		s.graves.Go(func() { s.stopped(h) })
 	default:
-		h.sleep()
-		s.graves.Go(func() {
-			time.Sleep(s.within(h.name+"/sleep", 3*time.Minute))
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if !h.dead {
-				s.step("host wakes", h.name, nil, 0, 0)
-			}
-			h.wake()
-		})
+		s.sleep(h)
 	}
+}
+
+// sleep lets a host sleep for a while. The lock is held.
+func (s *sim) sleep(h *simHost) {
+	h.sleep()
+	s.graves.Go(func() {
+		time.Sleep(s.within(h.name+"/sleep", s.pr.sleep))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !h.dead {
+			s.step("host wakes", h.name, nil, 0, 0)
+		}
+		h.wake()
+	})
 }
 
 // stopped waits for a graceful stop.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -211,7 +212,7 @@ func (r simRaw) Replay(ctx context.Context, win sdk.Window, f func(*sdk.Batch) e
 		next, most2 := min(win.Next, from+most), most*2
 		most = min(most2, 500)
 		var b *sdk.Batch
-		if err := r.store(ctx, "replay", "", func() {
+		if err := r.store(ctx, "replay", win.Stream.String()+fmt.Sprint(from), func() {
 			p := s.byKey[win.Stream]
 			b = s.replay(p, from, next)
 			s.step("replayed", r.h.name, p, from, next)

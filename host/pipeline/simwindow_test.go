@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -135,10 +136,24 @@ func (s *sim) fenced(who string, id, fence uint64) (*simWindow, error) {
 	return nil, sdk.Errorf(sdk.KindFenced, "", "the window was claimed by another")
 }
 
+// place names a window by what does not differ from run to run.
+func (s *sim) place(id uint64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lanes {
+		for _, x := range l.windows {
+			if x.ID == id {
+				return fmt.Sprint(l.name, x.Stream, x.From)
+			}
+		}
+	}
+	return ""
+}
+
 func (r simRaw) RenewWindow(ctx context.Context, id, fence uint64, ttl time.Duration) (version uint64, _ error) {
 	s := r.h.s
 	var fenced error
-	err := r.store(ctx, "renew", "", func() {
+	err := r.store(ctx, "renew", s.place(id), func() {
 		var x *simWindow
 		if x, fenced = s.fenced(r.h.name, id, fence); fenced == nil {
 			s.seq++
@@ -152,7 +167,7 @@ func (r simRaw) RenewWindow(ctx context.Context, id, fence uint64, ttl time.Dura
 
 func (r simRaw) CompleteWindow(ctx context.Context, c sdk.WindowCompletion) error {
 	var fenced error
-	err := r.store(ctx, "complete", "", func() {
+	err := r.store(ctx, "complete", r.h.s.place(c.ID), func() {
 		var x *simWindow
 		if x, fenced = r.h.s.fenced(r.h.name, c.ID, c.Fence); fenced == nil {
 			r.h.s.finish(r.h.name, x, c)

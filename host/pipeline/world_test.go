@@ -12,6 +12,7 @@ import (
 
 var (
 	steps = flag.Int("steps", 20_000, "steps of the simulated world, at least")
+	story = flag.String("story", "", "a file for all that happened in the last schedule")
 	bug   = flag.String("bug", "", "a flaw that the simulated world is to have; it must then fail")
 )
 
@@ -26,6 +27,7 @@ func TestWorld(t *testing.T) {
 	for ; sum < *steps; at++ {
 		ok := t.Run(fmt.Sprintf("seed=%d", at), func(t *testing.T) {
 			o := simulate(t, at, 1<<30, *bug)
+			t.Logf("%d steps, digest %016x", o.steps, o.digest)
 			sum, digest = sum+o.steps, digest*31+o.digest
 			for what, n := range o.did {
 				did[what] += n

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -245,7 +247,8 @@ func (r *Worker) claim(ctx context.Context) (*sdk.RecoveryWindow, error) {
 		return nil, err
 	}
 	r.watch(windows)
-	for id, seen := range r.watched {
+	for _, id := range slices.Sorted(maps.Keys(r.watched)) { // the oldest window first
+		seen := r.watched[id]
 		if time.Since(seen.since) < r.cfg.LeaseTTL {
 			continue
 		}
