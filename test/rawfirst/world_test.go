@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/twg-io/twg/test/faults/produce"
 	"github.com/twg-io/twg/test/services/kafka"
@@ -73,10 +74,8 @@ func newWorld(t *testing.T) *world {
 	example, err := filepath.Abs("../../examples/hcl/raw-first.hcl")
 	must(t, err)
 	w := &world{t: t, begun: time.Now(), example: example, lake: filepath.Join(t.TempDir(), "lake")}
-	w.broker, err = kafka.Start(t.Context(), kafka.Config{})
-	must(t, err)
-	t.Cleanup(func() { must(t, w.broker.Close()) })
-	w.raw, w.copy = database(t), database(t)
+	t.Cleanup(w.stopServers)
+	must(t, w.startServers(t.Context()))
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Addrs()...))
 	must(t, err)
 	t.Cleanup(client.Close)
@@ -86,12 +85,24 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func database(t *testing.T) *postgres.Server {
-	t.Helper()
-	s, err := postgres.Start(t.Context(), postgres.Config{})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	return s
+// startServers starts all of them at once: each takes seconds.
+func (w *world) startServers(ctx context.Context) error {
+	var g errgroup.Group
+	g.Go(func() (err error) { w.broker, err = kafka.Start(ctx, kafka.Config{}); return err })
+	g.Go(func() (err error) { w.raw, err = postgres.Start(ctx, postgres.Config{}); return err })
+	g.Go(func() (err error) { w.copy, err = postgres.Start(ctx, postgres.Config{}); return err })
+	return g.Wait()
+}
+
+func (w *world) stopServers() {
+	if w.broker != nil {
+		must(w.t, w.broker.Close())
+	}
+	for _, s := range []*postgres.Server{w.raw, w.copy} {
+		if s != nil {
+			must(w.t, s.Close())
+		}
+	}
 }
 
 // twg is a command line in the world that the example asks its environment for.
@@ -127,11 +138,11 @@ func (w *world) committed() (sum int64) {
 	return sum
 }
 
-// goesOn waits until the host has committed some thousand positions more.
+// goesOn waits until the host has committed a thousand positions more.
 func (w *world) goesOn(h *host, after string) {
 	w.t.Helper()
 	from := w.committed()
-	h.eventually("commits after "+after, func() bool { return w.committed() > from+1500 })
+	h.eventually("commits after "+after, func() bool { return w.committed() > from+1000 })
 	w.t.Logf("%.0f s: commits go on after %s", time.Since(w.begun).Seconds(), after)
 }
 
