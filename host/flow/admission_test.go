@@ -3,8 +3,6 @@ package flow
 import (
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -169,81 +167,4 @@ func TestALargeFrameOverdraws(t *testing.T) {
 	if a.Credit() <= 0 || a.Credit() > 1000 {
 		t.Errorf("credit %d after it was released", a.Credit())
 	}
-}
-
-// A source that is honest about credit, frames of any size, receipts in any
-// order, states and warm-up at any time. The model is a list of what is held.
-func TestAdmissionAgainstAList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		type held struct {
-			frame int64
-			rows  int
-		}
-		budget := rapid.Int64Range(1, 10_000).Draw(t, "budget")
-		const overdraft, item, row = 4000, 7, 2
-		a := NewAdmission(AdmissionConfig{Budget: budget, Overdraft: overdraft, ItemOverhead: item, RowOverhead: row,
-			WarmUp: WarmUp{Fraction: .25, Acks: 20, Timeout: 30 * time.Second}})
-		var list []held
-		var credit int64
-		now, streams := start, []*Stream{a.Join(), a.Join(), a.Join()}
-		grant := func() {
-			n := a.Grantable()
-			if n < 0 {
-				t.Fatalf("grantable %d", n)
-			}
-			var sum int64
-			for _, h := range list {
-				sum += h.frame
-			}
-			if n > 0 && sum+credit+n > budget {
-				t.Fatalf("%d granted beside %d held and %d credit, with a budget of %d", n, sum, credit, budget)
-			}
-			a.Granted(now, n)
-			credit += n
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"receive": func(t *rapid.T) {
-				grant()
-				if credit <= 0 {
-					return
-				}
-				h := held{rapid.Int64Range(1, overdraft).Draw(t, "frame"), rapid.IntRange(0, 50).Draw(t, "rows")}
-				if v := a.Receive(h.frame, h.rows); v != Admitted {
-					t.Fatalf("verdict %d within credit and overdraft", v)
-				}
-				a.Sample(streams[h.frame%3], float64(a.Charge(h.frame, h.rows))/float64(h.frame))
-				list, credit = append(list, h), credit-h.frame
-			},
-			"release": func(t *rapid.T) {
-				if len(list) == 0 {
-					return
-				}
-				i := rapid.IntRange(0, len(list)-1).Draw(t, "i")
-				a.Release(list[i].frame, list[i].rows)
-				a.Acked()
-				list = append(list[:i], list[i+1:]...)
-			},
-			"press": func(t *rapid.T) { a.Press(rapid.SampledFrom([]float64{.25, .5, .75, 1}).Draw(t, "fraction")) },
-			"tick": func(t *rapid.T) {
-				now = now.Add(time.Second)
-				a.Tick(now)
-			},
-			"lose source": func(*rapid.T) { a.ForgetCredit(); credit = 0 },
-			"": func(t *rapid.T) {
-				var frames, used int64
-				for _, h := range list {
-					frames, used = frames+h.frame, used+h.frame+item+int64(h.rows)*row
-				}
-				if a.Frames() != frames || a.Used() != used || a.Credit() != credit {
-					t.Fatalf("frames %d, used %d, credit %d; want %d, %d, %d", a.Frames(), a.Used(), a.Credit(), frames, used, credit)
-				}
-				if frames+max(credit, 0) > budget+overdraft { // INV5
-					t.Fatalf("%d held and %d granted, with a budget of %d and one frame of %d", frames, credit, budget, overdraft)
-				}
-				if len(list) == 0 && credit <= 0 && a.Grantable() == 0 {
-					t.Fatal("nothing is held and nothing can be granted: it stalls")
-				}
-			},
-		})
-	})
 }
