@@ -65,8 +65,9 @@ type Config struct {
 	Granularity      sdk.Granularity
 	TopicGranularity map[string]sdk.Granularity
 	// MemoryBudget bounds the frames that are held, in bytes. One frame more
-	// may be held than fits.
+	// may be held than fits. FlowControl says what happens below the bound.
 	MemoryBudget int64
+	FlowControl  FlowControl
 	// MaxAckDelay is how long a batch may wait for its receipt before a Flush
 	// asks for it.
 	MaxAckDelay time.Duration
@@ -115,7 +116,7 @@ type Pipeline struct {
 	lanes       []*lane.Lane
 	workers     []*recovery.Worker
 	workerNames []string // their lanes
-	// pressed: the budget is more than half used. Recovery yields then.
+	// pressed: the gating path needs the machine. Recovery yields then.
 	pressed      atomic.Bool
 	stopRecovery chan struct{}
 	gate         *ackgate.Gate
@@ -124,7 +125,7 @@ type Pipeline struct {
 	byRun        map[uint64]*stream
 	lastRun      uint64
 	src          *source
-	budget       budget
+	flow         control
 	out          outbound
 	revokes      []*revoke
 	gapped       []*stream
@@ -147,7 +148,7 @@ func New(cfg Config) *Pipeline {
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
-	p.budget.limit = cfg.MemoryBudget
+	p.flow = newControl(&p.cfg)
 	p.out.init()
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s
@@ -198,6 +199,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.goRun(func() { w.Run(writing) })
 		}
 	}
+	p.goRun(func() { p.watchMemory(writing) })
 	err := p.loop(ctx, end)
 	if err == nil && p.cfg.UntilCaughtUp {
 		err = p.catchUpSecondaries(ctx)
@@ -240,8 +242,8 @@ func (p *Pipeline) settle() {
 	p.commitReady()
 	p.finishRevokes()
 	p.resumeAfterGaps()
+	p.look()
 	p.grant()
-	p.pressed.Store(p.budget.used > p.budget.limit/2)
 	p.endIfCaughtUp()
 }
 
