@@ -33,7 +33,7 @@ type StuckConfig struct {
 // DefaultStuck has the detector's defaults.
 var DefaultStuck = StuckConfig{
 	Memory: .80, Empty: .05,
-	Warn: 2 * time.Minute, Unhealthy: 5 * time.Minute, Exit: 15 * time.Minute, ClearAfter: 30 * time.Second,
+	Warn: 5 * time.Minute, Unhealthy: 10 * time.Minute, Exit: 20 * time.Minute, ClearAfter: 30 * time.Second,
 }
 
 // Signs are what the detector looks at.

@@ -25,8 +25,8 @@ func TestStuckEscalates(t *testing.T) {
 		for_ time.Duration
 		want Level
 	}{
-		{2*time.Minute - time.Second, Moving}, {2 * time.Minute, Suspected}, {5*time.Minute - time.Second, Suspected},
-		{5 * time.Minute, Unhealthy}, {15*time.Minute - time.Second, Unhealthy}, {15 * time.Minute, Hopeless},
+		{5*time.Minute - time.Second, Moving}, {5 * time.Minute, Suspected}, {10*time.Minute - time.Second, Suspected},
+		{10 * time.Minute, Unhealthy}, {20*time.Minute - time.Second, Unhealthy}, {20 * time.Minute, Hopeless},
 	} {
 		if got := watch(NewStuck(DefaultStuck), 0, c.for_, standstill); got != c.want {
 			t.Errorf("after %v: %s, want %s", c.for_, got, c.want)
@@ -62,8 +62,8 @@ func TestWhatIsNotStuck(t *testing.T) {
 // It clears only after sustained progress: one receipt does not.
 func TestStuckClears(t *testing.T) {
 	s := NewStuck(DefaultStuck)
-	watch(s, 0, 6*time.Minute, standstill)
-	base := 6*time.Minute + time.Second
+	watch(s, 0, 11*time.Minute, standstill)
+	base := 11*time.Minute + time.Second
 	if got := s.Observe(at(base), progress); got != Unhealthy {
 		t.Fatalf("one receipt: %s", got)
 	}
@@ -91,7 +91,7 @@ func TestStuckAgainstTheModel(t *testing.T) {
 		level, still, second := Moving, false, 0
 		for range rapid.IntRange(1, 12).Draw(t, "phases") {
 			g := rapid.SampledFrom([]Signs{standstill, standstill, progress, {Memory: .9, Fill: .5, Work: true}, {Memory: .2, Work: true}}).Draw(t, "signs")
-			for range rapid.IntRange(1, 400).Draw(t, "seconds") {
+			for range rapid.IntRange(1, 800).Draw(t, "seconds") {
 				now := !g.Progress && g.Memory >= .8 && g.Fill < .05
 				if now && still {
 					stalled++
@@ -110,11 +110,11 @@ func TestStuckAgainstTheModel(t *testing.T) {
 					stalled = 0
 				case level != Moving && moving > 30:
 					level, stalled = Moving, 0
-				case stalled >= 900:
+				case stalled >= 1200:
 					level = Hopeless
-				case stalled >= 300:
+				case stalled >= 600:
 					level = max(level, Unhealthy)
-				case stalled >= 120:
+				case stalled >= 300:
 					level = max(level, Suspected)
 				}
 				if got := s.Observe(at(time.Duration(second)*time.Second), g); got != level {
