@@ -181,7 +181,7 @@ func (p *Pipeline) flushIfDue() {
 		return
 	}
 	if o.unflushed > p.flow.adm.Limit()/2 || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
-		p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
+		p.flow.pressure.Paused() || p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
 		o.flushed, o.unflushed = o.lastSeq, 0
 		o.ses.flush(o.lastSeq)
 	}
