@@ -289,3 +289,27 @@ type recoverable struct {
 
 type notAsked struct{ nobody }
 type nobody struct{ sdk.RecoveryStore }
+
+// grants counts what a source is granted.
+type grants struct {
+	sdk.Reader
+	n int64
+}
+
+func (g *grants) Grant(n int64) { g.n += n }
+
+// The pause is one of its own: also where the budget leaves something.
+func TestPausedGrantsNothing(t *testing.T) {
+	p := New(Config{MemoryBudget: mib, Logger: quiet()})
+	g, opened := &grants{}, make(chan struct{})
+	close(opened)
+	p.src = &source{opened: opened, reader: g}
+	p.flow.pressure.Observe(time.Now(), flow.Reading{Memory: .95, Held: .1})
+	if p.grant(); g.n != 0 {
+		t.Errorf("%d granted while paused", g.n)
+	}
+	p.flow.pressure.Observe(time.Now(), flow.Reading{Memory: .5, Held: .1})
+	if p.grant(); g.n == 0 {
+		t.Error("nothing granted afterwards")
+	}
+}
