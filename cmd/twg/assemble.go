@@ -25,6 +25,7 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 		}
 	}
 	cfg.Logger, cfg.UntilCaughtUp = r.log, r.UntilCaughtUp
+	cfg.FlowControl.Memory = r.memory
 	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start}, nil
 }
 
@@ -107,7 +108,7 @@ func pipelineConfig(p *checkedPipeline) pipeline.Config {
 		SinkCaps:    p.gate().plugin.caps,
 		Granularity: p.Granularity, TopicGranularity: p.Topics,
 		MemoryBudget: p.MemoryBudget, MaxAckDelay: p.MaxAckDelay, ShutdownTimeout: p.ShutdownTimeout,
-		Limits: limits, OnGap: onGap, OnDivergence: onDivergence,
+		Limits: limits, OnGap: onGap, OnDivergence: onDivergence, FlowControl: flowControl(&p.Flow),
 		Recovery: pipeline.Recovery{
 			WindowRows: r.WindowRows, WindowDuration: r.WindowDuration, LeaseTTL: r.LeaseTTL, Budget: r.Budget, Interval: r.Interval,
 		},

@@ -81,6 +81,9 @@ func (f *checkedFile) pipeline(ctx context.Context, l launcher, p *config.Pipeli
 		if s.Plugin != "" && asked(p, s) {
 			k.plugin = f.plugin(ctx, l, sdk.KindSink, s.Plugin, s.Settings, s.Problem)
 		}
+		if k.plugin != nil {
+			f.diags = append(f.diags, config.CheckStuck(p, s, k.plugin.description.Schema, k.plugin.settings)...)
+		}
 		out.sinks = append(out.sinks, k)
 		sinks[i] = k.plugin.capabilities()
 	}

@@ -84,6 +84,7 @@ const (
 	exitRuntime     = 1
 	exitUsage       = 2 // usage or configuration
 	exitEnvironment = 3 // missing plugin, unreachable service
+	exitStuck       = 4 // nothing moved any more, for stuck_exit
 )
 
 // exitError is an error that has an exit code of its own. A nil err means

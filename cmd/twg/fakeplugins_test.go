@@ -69,8 +69,9 @@ func (l fakeLauncher) sink(_ context.Context, p *checkedPlugin) (sdk.Sink, error
 	return plugin.(sdk.Sink), nil
 }
 
-func (fakeLauncher) close() {}
-func (fakeLauncher) kill()  {}
+func (fakeLauncher) pids() []int { return nil }
+func (fakeLauncher) close()      {}
+func (fakeLauncher) kill()       {}
 
 // numbersSettings configure the fake source.
 type numbersSettings struct {

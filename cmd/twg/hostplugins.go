@@ -121,6 +121,21 @@ func (l *programs) close() {
 	l.open, l.supervised = nil, nil
 }
 
+func (l *programs) pids() []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]int, 0, len(l.open)+len(l.supervised))
+	for _, p := range l.open {
+		out = append(out, p.PID())
+	}
+	for _, s := range l.supervised {
+		if pid := s.Status().PID; pid > 0 {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
 // kill does not wait for a close that is under way: it may be what hangs.
 func (l *programs) kill() {
 	if !l.mu.TryLock() {

@@ -20,6 +20,8 @@ type launcher interface {
 	// with its settings, until close.
 	source(ctx context.Context, p *checkedPlugin) (sdk.Source, error)
 	sink(ctx context.Context, p *checkedPlugin) (sdk.Sink, error)
+	// pids are the processes that run now. Any goroutine may ask.
+	pids() []int
 	// close ends every process in good order and waits; kill does neither.
 	close()
 	kill()

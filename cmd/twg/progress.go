@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/host/flow"
 	"github.com/twg-io/twg/host/pipeline"
 )
 
@@ -87,11 +88,29 @@ func progressLine(name string, s pipeline.Status, last *mark, now time.Time, sou
 			grouped(s.Records), grouped(int64(float64(s.Records-last.records)/seconds)),
 			float64(s.Bytes-last.bytes)/seconds/1e6, lagText(s.Streams), committedText(s.Streams)))
 	}
+	if f := flowText(s.Flow); source && f != "" {
+		parts = append(parts, f)
+	}
 	for _, lane := range s.Secondaries {
 		parts = append(parts, laneLine(lane))
 	}
 	*last = mark{now, s.Records, s.Bytes}
 	return name + ": " + strings.Join(parts, "; ")
+}
+
+// flowText says what holds the source back, if anything does.
+func flowText(f pipeline.Flow) string {
+	var parts []string
+	if f.State != flow.Normal {
+		parts = append(parts, f.State.String())
+	}
+	if f.SinkIsBottleneck {
+		parts = append(parts, "the sink is the bottleneck")
+	}
+	if f.Stuck != flow.Moving {
+		parts = append(parts, "stuck for "+f.Stalled.String())
+	}
+	return strings.Join(parts, ", ")
 }
 
 func lagText(streams []pipeline.StreamStatus) string {

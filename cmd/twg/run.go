@@ -61,6 +61,7 @@ type run struct {
 	log       *slog.Logger
 	json      bool
 	pipelines []*pipelineRun
+	memory    func() (resident, limit int64)
 }
 
 // pipelineRun is one pipeline, running. err is set when it has ended.
@@ -80,6 +81,7 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	}
 	onKill(l.kill)
 	defer l.close()
+	r.memory = memoryReader(l, f.config.MemoryLimit, r.log)
 	defer context.AfterFunc(ctx, func() { r.log.Info("stopping gracefully; a second signal ends at once") })()
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -142,6 +144,9 @@ func (r *run) explain(p *pipelineRun) error {
 	}
 	if errors.Is(p.err, pipeline.ErrTopicsAbsent) {
 		return &exitError{exitEnvironment, r.about(p, p.err)}
+	}
+	if errors.Is(p.err, pipeline.ErrStuck) {
+		return &exitError{exitStuck, r.about(p, p.err)}
 	}
 	if p.err != nil {
 		return r.about(p, p.err)

@@ -1,7 +1,8 @@
 # Every attribute of the host, most with their default, and what three plugins
 # offer besides. docs/config.md explains them.
 
-plugin_dir = "./bin"
+plugin_dir   = "./bin"
+memory_limit = "1GiB"
 
 locals {
   brokers = ["127.0.0.1:9092", "127.0.0.1:9093"]
@@ -48,7 +49,7 @@ pipeline "orders" {
   }
 }
 
-# What only a pipeline with several sinks has.
+# What only a pipeline with several sinks has, and how its budget is used.
 pipeline "clicks" {
   source "kafka-source" {
     config {
@@ -81,5 +82,22 @@ pipeline "clicks" {
     lease_ttl       = "30s"
     budget          = "16MiB"
     interval        = "5s"
+  }
+
+  flow {
+    record_size_est_bytes    = "1KiB"
+    warm_up_percent          = 25
+    warm_up_acks             = 32
+    warm_up_timeout          = "30s"
+    memory_degraded_percent  = 80
+    memory_critical_percent  = 90
+    channel_degraded_percent = 70
+    channel_critical_percent = 90
+    recover_after            = "30s"
+    recover_for              = "1m"
+    stuck_warn               = "5m"
+    stuck_unhealthy          = "10m"
+    stuck_exit               = "20m"
+    stuck_clear              = "30s"
   }
 }

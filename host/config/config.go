@@ -14,7 +14,10 @@ type Config struct {
 	Filename string
 	// PluginDir is the directory of plugin programs; empty: not said.
 	PluginDir string
-	Pipelines []*Pipeline
+	// MemoryLimit is what host and plugins may have together, in bytes; 0: not
+	// said.
+	MemoryLimit int64
+	Pipelines   []*Pipeline
 	// Secrets hides the values of env() and file() in text for people.
 	Secrets *Secrets
 }
@@ -72,6 +75,8 @@ type Pipeline struct {
 	AcceptLoss []string
 	// Recovery is how secondary sinks are rebuilt.
 	Recovery Recovery
+	// Flow is how the memory budget is used.
+	Flow Flow
 	// Source is nil only if the file has errors, or with RoleRecovery.
 	Source *Source
 	Sinks  []*Sink
@@ -92,6 +97,29 @@ type Recovery struct {
 	Budget int64
 	// Interval is how often holes are looked for.
 	Interval time.Duration
+
+	place
+}
+
+// Flow is a pipeline's flow block, or its defaults. Percentages are here between
+// 0 and 1.
+type Flow struct {
+	// RecordSize is what a record takes at least, in bytes; 0: not said.
+	RecordSize int64
+	// WarmUp of the budget is in force until WarmUpAcks receipts have come, or
+	// WarmUpTimeout has passed.
+	WarmUp        float64
+	WarmUpAcks    int
+	WarmUpTimeout time.Duration
+	// Where the backpressure machine leaves Normal, and where it is Critical.
+	MemoryDegraded, MemoryCritical   float64
+	ChannelDegraded, ChannelCritical float64
+	// RecoverAfter is how long all must be well before it recovers, RecoverFor
+	// how long that takes.
+	RecoverAfter, RecoverFor time.Duration
+	// After how long a standstill is warned of, makes the host unhealthy and ends
+	// it, and how long progress must last to clear the suspicion.
+	StuckWarn, StuckUnhealthy, StuckExit, StuckClear time.Duration
 
 	place
 }

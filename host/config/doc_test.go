@@ -51,6 +51,7 @@ func TestDocumented(t *testing.T) {
 	documented(t, "## pipeline \"name\"", pipelineAttributes)
 	documented(t, "### topic \"name\"", topicAttributes)
 	documented(t, "### recovery", recoveryAttributes)
+	documented(t, "### flow", flowAttributes)
 	documented(t, "### source \"plugin\"", sourceAttributes)
 	documented(t, "### sink \"plugin\" \"name\"", sinkAttributes)
 	values := docSection(t, "## Values")

@@ -40,6 +40,14 @@ var fakePlugins = map[string]struct {
 		schema: []sdk.Attribute{{Name: "dir", Type: `"string"`, Required: true, Doc: "the directory"}},
 		caps:   sdk.Capabilities{Durable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
 	},
+	"slow": {
+		schema: []sdk.Attribute{
+			{Name: "statement_timeout", Type: `"string"`, Default: `"5m"`, Doc: "how long a statement may take"},
+			{Name: "connect_timeout", Type: `"string"`, Default: `"5s"`, Doc: "how long to connect"},
+			{Name: "secret_timeout", Type: `"string"`, Default: `"9h"`, Sensitive: true, Doc: "nobody's business"},
+		},
+		caps: sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Shapes: []sdk.Shape{sdk.ShapeRaw}},
+	},
 	"bare":      {caps: sdk.Capabilities{Durable: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
 	"null":      {caps: sdk.Capabilities{Shapes: []sdk.Shape{sdk.ShapeTable}}},
 	"log":       {caps: sdk.Capabilities{Durable: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, MaxBatchBytes: 1 << 20}},
@@ -67,6 +75,9 @@ func check(name, text string, env Env) (*Config, Diagnostics) {
 		var sinks []*sdk.Capabilities
 		for _, s := range p.Sinks {
 			sinks = append(sinks, ask(s.Plugin, s.Settings, &diags))
+			schema := fakePlugins[s.Plugin].schema
+			settings, _ := CheckSettings(s.Settings, schema)
+			diags = append(diags, CheckStuck(p, s, schema, settings)...)
 		}
 		diags = append(diags, CheckRoles(p, source, sinks)...)
 		a := Asked{Pipeline: p, Source: source}

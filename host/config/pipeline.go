@@ -23,12 +23,17 @@ func (d *decoder) pipeline(b *hclsyntax.Block) *Pipeline {
 			d.addTopic(p, inner)
 		case "recovery":
 			d.addRecovery(p, inner)
+		case "flow":
+			d.addFlow(p, inner)
 		default:
-			d.unknownBlock(inner, "in a pipeline block", []string{"source", "sink", "topic", "recovery"})
+			d.unknownBlock(inner, "in a pipeline block", []string{"source", "sink", "topic", "recovery", "flow"})
 		}
 	}
 	if p.Recovery.doc == nil { // no block: its defaults
 		decodeAttributes(d, &hclsyntax.Body{}, "", recoveryAttributes, &p.Recovery, nil)
+	}
+	if p.Flow.doc == nil {
+		decodeAttributes(d, &hclsyntax.Body{}, "", flowAttributes, &p.Flow, nil)
 	}
 	d.topology(p)
 	return p

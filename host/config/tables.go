@@ -17,6 +17,9 @@ var fileAttributes = []attribute[*Config]{
 		c.PluginDir = v.AsString()
 		return nil
 	}},
+	{"memory_limit", cty.String, "", func(c *Config, v cty.Value) error {
+		return setBytes(&c.MemoryLimit, v)
+	}},
 }
 
 var pipelineAttributes = []attribute[*Pipeline]{

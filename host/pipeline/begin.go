@@ -114,6 +114,7 @@ func (s *starter) registerOne(i int, st *stream) (ackgate.Committable, error) {
 	s.p.rekey(st, name)
 	s.p.byRun[st.run] = st
 	st.proof, st.hasProof = c, true
+	st.load = s.p.flow.adm.Join()
 	st.held = coverage.Set{}
 	st.held.AddHeld(coverage.Interval{Next: d.Position})
 	return c, nil

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"sort"
 
 	"github.com/twg-io/twg/host/recordid"
@@ -29,6 +30,14 @@ type oversize struct {
 	stream   sdk.Stream
 	position int64
 	bytes    int
+}
+
+// tooLarge says why an oversize record cannot be had.
+func (p *Pipeline) tooLarge(it *item) string {
+	if limit := p.cfg.Limits.MaxRecordBytes; it.oversize.bytes > limit {
+		return fmt.Sprintf("it has %d bytes, more than max_record_bytes = %d; raise the limit, or", it.oversize.bytes, limit)
+	}
+	return fmt.Sprintf("it is the largest of a frame of %d bytes, more than can be granted now; raise memory_budget, or max_record_bytes, which bounds a frame too, or", it.batch.Bytes())
 }
 
 // newItem checks that b's rows are grouped by stream, ascend, and lie inside
@@ -80,16 +89,32 @@ func findOversize(v frame.View, limit int) *oversize {
 		return nil
 	}
 	for i := range v.NumRecords() {
-		n := len(v.Key(i)) + len(v.Value(i))
-		from, to := v.Headers(i)
-		for h := from; h < to; h++ {
-			n += len(v.HeaderName(h)) + len(v.HeaderValue(h))
-		}
-		if n > limit {
+		if n := recordSize(v, i); n > limit {
 			return &oversize{v.Stream(v.StreamIndex(i)), v.Position(i), n}
 		}
 	}
 	return nil
+}
+
+// largest is the frame's largest record; nil: it has none.
+func largest(v frame.View) *oversize {
+	var out *oversize
+	for i := range v.NumRecords() {
+		if n := recordSize(v, i); out == nil || n > out.bytes {
+			out = &oversize{v.Stream(v.StreamIndex(i)), v.Position(i), n}
+		}
+	}
+	return out
+}
+
+// recordSize is what a record's key, value and headers have together.
+func recordSize(v frame.View, i int) int {
+	n := len(v.Key(i)) + len(v.Value(i))
+	from, to := v.Headers(i)
+	for h := from; h < to; h++ {
+		n += len(v.HeaderName(h)) + len(v.HeaderValue(h))
+	}
+	return n
 }
 
 // dropRun says that nothing of a run is wanted any more.

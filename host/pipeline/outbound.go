@@ -67,7 +67,7 @@ func (p *Pipeline) send(it *item) {
 		if o.unflushed == 0 {
 			o.oldestSent = time.Now()
 		}
-		o.unflushed += cost(b.Bytes())
+		o.unflushed += p.flow.adm.Charge(b.Bytes(), b.NumRows())
 		o.ses.push(b)
 	}
 }
@@ -136,6 +136,9 @@ func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
 	p.stat.SinkReached, p.stat.SinkError = true, nil
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
+	if len(o.items) == 0 {
+		p.flow.failures = 0 // nothing is there to be written, and to prove it
+	}
 	for _, it := range o.items {
 		p.send(it)
 	}
@@ -160,6 +163,7 @@ func (p *Pipeline) sessionDown(ses *session, err error) {
 		return
 	}
 	o.fails++
+	p.flow.failures++
 	p.stat.SinkRestarts++
 	p.stat.SinkError = err
 	if sdk.KindOf(err) == sdk.KindFatal {
@@ -176,8 +180,8 @@ func (p *Pipeline) flushIfDue() {
 	if o.ses == nil || o.flushed == o.lastSeq || len(o.sent) == 0 {
 		return
 	}
-	if o.unflushed > p.cfg.MemoryBudget/2 || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
-		p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
+	if o.unflushed > p.flow.adm.Limit()/2 || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
+		p.flow.pressure.Paused() || p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
 		o.flushed, o.unflushed = o.lastSeq, 0
 		o.ses.flush(o.lastSeq)
 	}

@@ -65,8 +65,9 @@ type Config struct {
 	Granularity      sdk.Granularity
 	TopicGranularity map[string]sdk.Granularity
 	// MemoryBudget bounds the frames that are held, in bytes. One frame more
-	// may be held than fits.
+	// may be held than fits. FlowControl says what happens below the bound.
 	MemoryBudget int64
+	FlowControl  FlowControl
 	// MaxAckDelay is how long a batch may wait for its receipt before a Flush
 	// asks for it.
 	MaxAckDelay time.Duration
@@ -126,7 +127,7 @@ type Pipeline struct {
 	byRun        map[uint64]*stream
 	lastRun      uint64
 	src          *source
-	budget       budget
+	flow         control
 	out          outbound
 	revokes      []*revoke
 	gapped       []*stream
@@ -149,7 +150,7 @@ func New(cfg Config) *Pipeline {
 		gate: ackgate.New(), streams: map[sdk.Stream]*stream{}, byKey: map[sdk.Stream]*stream{}, byRun: map[uint64]*stream{}, lastRun: randomID(),
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
-	p.budget.limit = cfg.MemoryBudget
+	p.flow = newControl(&p.cfg)
 	p.out.init()
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s
@@ -200,6 +201,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.goRun(func() { w.Run(writing) })
 		}
 	}
+	p.goRun(func() { p.watchMemory(writing) })
 	err := p.loop(ctx, end)
 	if err == nil && p.cfg.UntilCaughtUp {
 		err = p.catchUpSecondaries(ctx)
@@ -242,6 +244,7 @@ func (p *Pipeline) settle() {
 	p.commitReady()
 	p.finishRevokes()
 	p.resumeAfterGaps()
+	p.look()
 	p.grant()
 	p.press()
 	p.endIfCaughtUp()

@@ -47,7 +47,7 @@ func (p *Pipeline) press() {
 		p.pressure.see(now, tail, lag)
 	}
 	rate := int64(0)
-	if p.pressure.behind || p.budget.used > p.budget.limit/2 {
+	if p.pressure.behind || p.flow.tight() {
 		rate = max(int64(p.pressure.rate), 1)
 	}
 	p.pressed.Store(rate)

@@ -17,6 +17,7 @@ type session struct {
 
 	mu      sync.Mutex
 	queue   []*sdk.Batch
+	queued  int64 // bytes of the frames in queue
 	flushTo uint64
 	wake    chan struct{} // for the writer
 	wakeFl  chan struct{} // for the flusher
@@ -35,8 +36,16 @@ func newSession(id uint64, stop <-chan struct{}) *session {
 func (s *session) push(b *sdk.Batch) {
 	s.mu.Lock()
 	s.queue = append(s.queue, b)
+	s.queued += b.Bytes()
 	s.mu.Unlock()
 	signal(s.wake)
+}
+
+// waiting is the bytes that the writer has not taken yet.
+func (s *session) waiting() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queued
 }
 
 func (s *session) flush(seq uint64) {
@@ -168,6 +177,7 @@ func (s *session) pop(ctx context.Context) *sdk.Batch {
 			b := s.queue[0]
 			s.queue[0] = nil
 			s.queue = s.queue[1:]
+			s.queued -= b.Bytes()
 			s.mu.Unlock()
 			return b
 		}

@@ -117,7 +117,7 @@ func (s *source) fail(err error) {
 func (p *Pipeline) sourceOpening(src *source) {
 	p.src = src
 	p.topics = topics{}
-	p.budget.reset()
+	p.flow.adm.ForgetCredit()
 }
 
 // sourceFailed forgets everything that the source was assigned.
@@ -126,7 +126,7 @@ func (p *Pipeline) sourceFailed(src *source, err error) {
 		return
 	}
 	p.src = nil
-	p.budget.reset()
+	p.flow.adm.ForgetCredit()
 	p.stat.SourceRestarts++
 	for _, st := range p.allStreams() {
 		p.drop(st)

@@ -27,6 +27,7 @@ type Status struct {
 	// SinkError is why the newest session has ended or could not be opened; nil
 	// while one is open.
 	SinkError   error
+	Flow        Flow
 	Streams     []StreamStatus
 	Secondaries []SecondaryStatus
 }
@@ -81,7 +82,8 @@ func (p *Pipeline) Status() Status {
 }
 
 func (p *Pipeline) snapshot() Status {
-	p.stat.InFlight = p.budget.frames
+	p.stat.InFlight = p.flow.adm.Frames()
+	p.stat.Flow = p.flow.status()
 	p.stat.SinkOpen = p.out.ses != nil
 	p.stat.Streams = nil
 	p.stat.Secondaries = p.secondaries()

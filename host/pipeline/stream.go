@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/host/ackgate"
+	"github.com/twg-io/twg/host/flow"
 	"github.com/twg-io/twg/sdk"
 	"github.com/twg-io/twg/sdk/coverage"
 )
@@ -34,7 +35,8 @@ type stream struct {
 	// cutAs, after the log was cut, is the name under which the stream goes on.
 	cutAs  sdk.Stream
 	fences []time.Time
-	owners []string // who fenced it, for people
+	load   *flow.Stream // what it expands to; nil: not started
+	owners []string     // who fenced it, for people
 }
 
 func (st *stream) seeEnd(end int64) {
@@ -116,6 +118,8 @@ func (p *Pipeline) endRun(st *stream) {
 		return
 	}
 	p.gate.Forget(st.run)
+	p.flow.adm.Leave(st.load)
+	st.load = nil
 	delete(p.byRun, st.run)
 	p.out.dropRun(p, st.run)
 	for _, l := range p.lanes {
@@ -133,10 +137,8 @@ func (p *Pipeline) batch(src *source, it *item) {
 		it.batch.Release() // its credit went with the source
 		return
 	}
-	ok := p.budget.received(it.batch.Bytes())
-	if !ok {
-		src.fail(protocolErrorOf("source", "a batch came without credit"))
-	}
+	p.flow.see(p.waiting())
+	ok := p.admit(src, it)
 	tracked, err := p.liveSpans(it)
 	if err == nil && len(tracked) > 0 && ok {
 		err = p.track(it, tracked)
@@ -164,6 +166,7 @@ func (p *Pipeline) liveSpans(it *item) ([]sdk.Span, error) {
 			return nil, fmt.Errorf("run %d is of %s, not of %s", s.Run, st.key, s.Stream)
 		}
 		s.Epoch = st.epoch
+		p.flow.adm.Sample(st.load, p.flow.expansion(it.batch, s))
 		tracked = append(tracked, *s)
 	}
 	return tracked, nil
@@ -171,8 +174,7 @@ func (p *Pipeline) liveSpans(it *item) ([]sdk.Span, error) {
 
 func (p *Pipeline) track(it *item, spans []sdk.Span) error {
 	if o := it.oversize; o != nil {
-		p.haltRecord(o.stream, o.position, fmt.Sprintf(
-			"it has %d bytes, more than max_record_bytes = %d; raise the limit, or", o.bytes, p.cfg.Limits.MaxRecordBytes))
+		p.haltRecord(o.stream, o.position, p.tooLarge(it))
 		p.release(it)
 		return nil
 	}
@@ -195,7 +197,7 @@ func (p *Pipeline) release(it *item) {
 	if it.batch == nil {
 		return
 	}
-	p.budget.released(it.batch.Bytes())
+	p.flow.adm.Release(it.batch.Bytes(), it.batch.Frame.NumRecords())
 	it.batch.Release()
 	it.batch = nil
 }

@@ -68,6 +68,13 @@ var rules = []rule{
 		},
 	},
 	{
+		"the machines of flow control decide and do nothing else; who calls them passes the time",
+		below("host/flow"),
+		func(_, imp string) bool {
+			return below("os", "net", "io", "syscall", "bufio", "log", "context", "sync", "./internal/faultpoint")(imp)
+		},
+	},
+	{
 		"the language of pipeline files is known to host/config and the command only",
 		except("host/config", "cmd/twg"),
 		func(_, imp string) bool { return below("github.com/hashicorp/hcl", "github.com/zclconf/go-cty")(imp) },

@@ -55,8 +55,8 @@ func nodeStyle(f *file, n ast.Node) string {
 			return "a test waits for something: it polls in a loop or runs in a synctest bubble"
 		}
 	case *ast.GoStmt:
-		if f.pkg == "host/ackgate" && !f.test {
-			return "the gate has no goroutines"
+		if (f.pkg == "host/ackgate" || f.pkg == "host/flow") && !f.test {
+			return "the gate and the machines of flow control have no goroutines"
 		}
 	}
 	return ""

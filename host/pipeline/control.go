@@ -1,0 +1,253 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twg-io/twg/host/flow"
+	"github.com/twg-io/twg/sdk"
+)
+
+// FlowControl says how the memory budget is used. Zero values are the defaults
+// of the package flow, and of the constants below.
+type FlowControl struct {
+	// RecordSize is what a record is expected to take at least, in bytes; 0: not
+	// said.
+	RecordSize int64
+	WarmUp     flow.WarmUp
+	Pressure   flow.PressureConfig
+	Stuck      flow.StuckConfig
+	// Memory returns what host and plugins have resident, and what they may
+	// have, in bytes; a limit of 0: not known. It is called once a second from a
+	// goroutine of its own. nil: nothing is known, and memory never counts.
+	Memory func() (resident, limit int64)
+}
+
+// DefaultWarmUp is where FlowControl has the zero value.
+var DefaultWarmUp = flow.WarmUp{Fraction: .25, Acks: 32, Timeout: 30 * time.Second}
+
+// ErrStuck: memory is high, nothing waits for the sink, and nothing has become
+// durable for so long that nothing ever will. Another process may do better.
+var ErrStuck = errors.New("the pipeline is stuck")
+
+const (
+	// itemOverhead is about what the host keeps beside a frame's bytes, rowOverhead
+	// beside each row: its id. While a sink is away, a trickle of records comes in
+	// very many small frames.
+	itemOverhead, rowOverhead = 2 << 10, 16
+	// frameOverhead is what a frame may have beside the bytes of one record.
+	frameOverhead = 64 << 10
+	// lookEvery is how often the machines look, memoryEvery how often memory is
+	// read.
+	lookEvery, memoryEvery = 250 * time.Millisecond, time.Second
+)
+
+// control holds the machines of flow control. Owned by the loop.
+type control struct {
+	adm      *flow.Admission
+	pressure *flow.Pressure
+	stuck    *flow.Stuck
+	neck     flow.Bottleneck
+	// Of memory, the newest reading.
+	resident, limit int64
+	// least is the least that waited for the sink since the last look, -1: not
+	// looked at. What comes and goes between two looks is no queue.
+	least, fill int64
+	failures    int // of writes, in a row
+	answers     int64
+	seenAnswers int64 // at the last look
+	looked      time.Time
+}
+
+func newControl(cfg *Config) control {
+	f := &cfg.FlowControl
+	f.WarmUp = orDefault(f.WarmUp, DefaultWarmUp)
+	f.Pressure = orDefault(f.Pressure, flow.DefaultPressure)
+	f.Stuck = orDefault(f.Stuck, flow.DefaultStuck)
+	return control{
+		adm: flow.NewAdmission(flow.AdmissionConfig{
+			Budget: cfg.MemoryBudget, Overdraft: int64(max(cfg.Limits.FrameBytes, cfg.Limits.MaxRecordBytes)) + frameOverhead,
+			ItemOverhead: itemOverhead, RowOverhead: rowOverhead, RecordSize: f.RecordSize, WarmUp: f.WarmUp,
+		}),
+		pressure: flow.NewPressure(f.Pressure), stuck: flow.NewStuck(f.Stuck), least: -1,
+	}
+}
+
+// see notes how many bytes wait for the sink.
+func (c *control) see(waiting int64) {
+	if c.least < 0 || waiting < c.least {
+		c.least = waiting
+	}
+}
+
+// answered notes what a receipt says of the sink's writes.
+func (c *control) answered(outcomes []sdk.Outcome) {
+	refused := false
+	for i := range outcomes {
+		switch outcomes[i].Kind {
+		case sdk.Durable:
+			c.failures = 0
+			c.answers++
+			c.adm.Acked()
+			return
+		case sdk.Retryable:
+			refused = true
+		}
+	}
+	if refused {
+		c.failures++
+	}
+}
+
+// expansion is what a byte of a span took of the budget: the frame's own
+// overhead, times what the source says about the span.
+func (c *control) expansion(b *sdk.Batch, s *sdk.Span) float64 {
+	r := float64(c.adm.Charge(b.Bytes(), b.Frame.NumRecords())) / float64(b.Bytes())
+	if s.CompressedBytes > 0 && s.ExpandedBytes > s.CompressedBytes {
+		r *= float64(s.ExpandedBytes) / float64(s.CompressedBytes)
+	}
+	return r
+}
+
+func (c *control) memory() float64 {
+	if c.limit <= 0 {
+		return 0
+	}
+	return float64(c.resident) / float64(c.limit)
+}
+
+// waiting is the bytes that no writer has taken yet: the gating path's channel.
+func (p *Pipeline) waiting() int64 {
+	if p.out.ses == nil {
+		return p.flow.adm.Used()
+	}
+	return p.out.ses.waiting()
+}
+
+// admit charges a batch; false: it came without credit.
+func (p *Pipeline) admit(src *source, it *item) bool {
+	switch p.flow.adm.Receive(it.batch.Bytes(), it.batch.Frame.NumRecords()) {
+	case flow.Uncalled:
+		src.fail(protocolErrorOf("source", "a batch came without credit"))
+		return false
+	case flow.Oversized:
+		if it.oversize == nil {
+			it.oversize = largest(it.batch.Frame)
+		}
+	}
+	return true
+}
+
+// look shows the machines where the pipeline stands, every now and then.
+func (p *Pipeline) look() {
+	c, now := &p.flow, time.Now()
+	if now.Sub(c.looked) < lookEvery {
+		return
+	}
+	c.see(p.waiting())
+	c.looked, c.fill, c.least = now, c.least, -1
+	budget := float64(c.adm.Budget())
+	before := c.pressure.State()
+	if c.pressure.Observe(now, flow.Reading{
+		Memory: c.memory(), Fill: float64(c.fill) / budget, Held: float64(c.adm.Used()) / budget, Failures: c.failures,
+	}) {
+		p.log.Info("backpressure changes", "from", before.String(), "to", c.pressure.State().String(),
+			"memory", percent(c.memory()), "waiting", percent(float64(c.fill)/budget), "failures", c.failures)
+	}
+	c.adm.Press(c.pressure.Fraction())
+	c.adm.Tick(now)
+	p.lookForBottleneck(now)
+	p.lookForStuck(now)
+}
+
+// tight: the gating path has no room to spare, so that recovery yields.
+func (c *control) tight() bool {
+	state := c.pressure.State()
+	return c.adm.Used() > c.adm.Budget()/2 || state == flow.Degraded || state == flow.Critical
+}
+
+func percent(r float64) string { return fmt.Sprintf("%.0f %%", r*100) }
+
+func (p *Pipeline) lookForBottleneck(now time.Time) {
+	c := &p.flow
+	if !c.neck.Observe(now, c.adm.Saturation(), c.memory() < p.cfg.FlowControl.Pressure.MemoryDegraded) {
+		return
+	}
+	if c.neck.Is() {
+		p.log.Info("the sink is the bottleneck: the budget is used up, and memory is not the matter",
+			"used", c.adm.Used(), "budget", c.adm.Limit(), "memory", percent(c.memory()))
+		return
+	}
+	p.log.Info("the sink is no longer the bottleneck")
+}
+
+// lookForStuck escalates: a warning, an error, the end.
+func (p *Pipeline) lookForStuck(now time.Time) {
+	c, before := &p.flow, p.flow.stuck.Level()
+	signs := flow.Signs{Memory: c.memory(), Fill: float64(c.fill) / float64(c.adm.Budget()), Progress: c.answers > c.seenAnswers}
+	c.seenAnswers = c.answers
+	signs.Work = signs.Memory >= p.cfg.FlowControl.Stuck.Memory && p.hasWork()
+	level := c.stuck.Observe(now, signs)
+	if level == before || p.stopping != nil {
+		return
+	}
+	why := fmt.Sprintf("memory is at %s, nothing waits for the sink, and nothing has become durable for %s", percent(signs.Memory), c.stuck.Stalled())
+	switch level {
+	case flow.Moving:
+		p.log.Info("not stuck: records have become durable for a while")
+	case flow.Suspected:
+		p.log.Warn("the pipeline may be stuck: " + why)
+	case flow.Unhealthy:
+		p.log.Error("the pipeline seems to be stuck: " + why)
+	case flow.Hopeless:
+		p.halt(fmt.Errorf("%w: %s; if the sink takes longer than that, raise the stuck times of the flow block", ErrStuck, why))
+	}
+}
+
+// hasWork reports whether something should become durable.
+func (p *Pipeline) hasWork() bool {
+	if len(p.out.items) > 0 {
+		return true
+	}
+	for _, st := range p.streams {
+		if g, ok := p.gate.Run(st.run); ok && g.Frontier < st.end {
+			return true
+		}
+	}
+	return false
+}
+
+// grant gives the source what the budget allows. While it stops or is paused,
+// nothing: it stays in its group, and reads no more.
+func (p *Pipeline) grant() {
+	if p.src == nil || !p.src.isOpen() || p.stopping != nil || p.flow.pressure.Paused() {
+		return
+	}
+	if n := p.flow.adm.Grantable(); n > 0 {
+		p.flow.adm.Granted(time.Now(), n)
+		p.src.grant(n)
+	}
+}
+
+// watchMemory reads memory off the loop, until ctx ends. The loop has taken a
+// reading before the next one is made.
+func (p *Pipeline) watchMemory(ctx context.Context) {
+	if p.cfg.FlowControl.Memory == nil {
+		return
+	}
+	for {
+		resident, limit := p.cfg.FlowControl.Memory()
+		taken := make(chan struct{})
+		p.box.post(func() { p.flow.resident, p.flow.limit = resident, limit; close(taken) })
+		select {
+		case <-taken:
+		case <-ctx.Done():
+			return
+		}
+		if !pause(ctx, memoryEvery) {
+			return
+		}
+	}
+}
