@@ -14,6 +14,8 @@ type Config struct {
 	Filename string
 	// PluginDir is the directory of plugin programs; empty: not said.
 	PluginDir string
+	// Admin is where the host answers for its health; nil: nowhere.
+	Admin     *Admin
 	Pipelines []*Pipeline
 	// Secrets hides the values of env() and file() in text for people.
 	Secrets *Secrets

@@ -128,6 +128,8 @@ func (p *Pipeline) sourceFailed(src *source, err error) {
 	p.src = nil
 	p.budget.reset()
 	p.stat.SourceRestarts++
+	p.stat.Observed.sourceDown(err)
+	p.commits.since = time.Time{}
 	for _, st := range p.allStreams() {
 		p.drop(st)
 	}
