@@ -61,6 +61,7 @@ type run struct {
 	log       *slog.Logger
 	json      bool
 	pipelines []*pipelineRun
+	lookout   *lookout // nil: nobody asks
 }
 
 // pipelineRun is one pipeline, running. err is set when it has ended.
@@ -69,6 +70,8 @@ type pipelineRun struct {
 	pipe    *pipeline.Pipeline
 	startup *startup
 	err     error
+	// processes are its plugins'.
+	processes []pluginProcess
 }
 
 // all runs every pipeline until ctx ends, all have caught up, or one fails,
@@ -80,6 +83,11 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	}
 	onKill(l.kill)
 	defer l.close()
+	closeAdmin, err := r.serveAdmin(ctx, f.config.Admin)
+	if err != nil {
+		return err
+	}
+	defer closeAdmin()
 	defer context.AfterFunc(ctx, func() { r.log.Info("stopping gracefully; a second signal ends at once") })()
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,6 +100,11 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 			return err
 		}
 		r.pipelines = append(r.pipelines, pr)
+	}
+	if r.lookout != nil {
+		for _, pr := range r.pipelines {
+			r.lookout.add(pr)
+		}
 	}
 	r.runTogether(running, cancel)
 	errs := []error{r.interrupted(ctx)}
@@ -118,8 +131,9 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 	if r.app.LogFormat == "json" {
 		p.log = r.log
 	}
-	for _, pr := range r.pipelines {
+	for i, pr := range r.pipelines {
 		pipelines.Go(func() {
+			defer r.ended(i)
 			// A topic that is not there keeps nobody else from catching up.
 			if pr.err = pr.pipe.Run(ctx); pr.err != nil && !errors.Is(pr.err, pipeline.ErrTopicsAbsent) {
 				cancel()
@@ -127,12 +141,21 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 		})
 	}
 	others.Go(func() { p.run(shown) })
-	for _, pr := range r.pipelines {
+	for i, pr := range r.pipelines {
 		others.Go(func() { pr.startup.watchSink(shown, pr.pipe.Status) })
+		if r.lookout != nil {
+			others.Go(func() { r.lookout.watch(shown, i) })
+		}
 	}
 	pipelines.Wait()
 	end()
 	others.Wait()
+}
+
+func (r *run) ended(i int) {
+	if r.lookout != nil {
+		r.lookout.end(i)
+	}
 }
 
 // explain returns why a pipeline ended, if it was not asked to.

@@ -90,6 +90,9 @@ func (c *check) source() {
 	case s.Unreachable.Wrong() && c.now.Sub(s.Unreachable.Since) >= c.l.UnreachableAfter:
 		c.reason(BrokerUnreachable, part, s.Unreachable.Since, s.Unreachable.Text)
 	}
+	if s.Absent.Wrong() && c.now.Sub(s.Absent.Since) >= c.l.UnreachableAfter {
+		c.reason(TopicAbsent, part, s.Absent.Since, s.Absent.Text)
+	}
 	if len(c.p.Streams) == 0 {
 		c.reason(NoAssignment, part, time.Time{}, "the source has been given no stream to read")
 	}

@@ -33,6 +33,7 @@ const (
 	PluginDown        Code = "plugin_down"
 	SourceFailing     Code = "source_failing"
 	BrokerUnreachable Code = "broker_unreachable"
+	TopicAbsent       Code = "topic_absent"
 	NoAssignment      Code = "no_assignment"
 	SinkFailing       Code = "sink_failing"
 	CommitAge         Code = "commit_age"
@@ -44,7 +45,7 @@ const (
 )
 
 // Codes are all of them.
-var Codes = []Code{Starting, PluginDown, SourceFailing, BrokerUnreachable, NoAssignment, SinkFailing, CommitAge, RecoveryFailing, Unresponsive, Stuck, Stopping, Ended}
+var Codes = []Code{Starting, PluginDown, SourceFailing, BrokerUnreachable, TopicAbsent, NoAssignment, SinkFailing, CommitAge, RecoveryFailing, Unresponsive, Stuck, Stopping, Ended}
 
 // Reason is one thing that is wrong.
 type Reason struct {

@@ -65,9 +65,10 @@ type Source struct {
 	Open     bool   `json:"open"`
 	Restarts int64  `json:"restarts"`
 	// Failed is why it is not open. Unreachable: its servers do not answer, or
-	// cannot give what is to be read.
+	// cannot give what is to be read now. Absent: a topic is not there.
 	Failed      Fault `json:"failed,omitzero"`
 	Unreachable Fault `json:"unreachable,omitzero"`
+	Absent      Fault `json:"absent,omitzero"`
 }
 
 // Sink is how the gating sink does.
