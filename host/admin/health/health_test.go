@@ -25,57 +25,62 @@ func well(now time.Time) *view.Host {
 	}}}
 }
 
+func fault(now time.Time, age time.Duration) view.Fault {
+	return view.Fault{Text: "why", Since: now.Add(-age)}
+}
+
+type readyCase struct {
+	breaks func(p *view.Pipeline, now time.Time)
+	want   []Code // nil: ready
+	notes  []Code
+	says   string
+	dead   bool // /live fails, too
+}
+
+var readyCases = map[string]readyCase{
+	"nothing is wrong": {breaks: func(*view.Pipeline, time.Time) {}},
+
+	"no process of the source":   {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[0].PID, p.Plugins[0].Last = 0, "was killed by signal 9" }, want: []Code{PluginDown}, says: "was killed by signal 9"},
+	"the sink's process stopped": {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[1].Stopped = true }, want: []Code{PluginDown}, says: "kill -CONT 8"},
+	"no process of a secondary":  {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[2].PID = 0 }, notes: []Code{PluginDown}},
+	"source failed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Failed = fault(now, 0) }, want: []Code{SourceFailing}, says: "why"},
+	"unreachable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Unreachable = fault(now, 30*time.Second) }, want: []Code{BrokerUnreachable}, says: "why"},
+	"unreachable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Unreachable = fault(now, 30*time.Second-1) }},
+	"a topic is not there":       {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Absent = fault(now, time.Minute) }, want: []Code{TopicAbsent}, says: "why"},
+	"no assignment":              {breaks: func(p *view.Pipeline, _ time.Time) { p.Streams = nil }, want: []Code{NoAssignment}},
+	"sink failing":               {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.Open, p.Sink.Failed = false, fault(now, time.Second) }, want: []Code{SinkFailing}, says: "why"},
+	"sink not open yet":          {breaks: func(p *view.Pipeline, _ time.Time) { p.Sink.Open = false }, want: []Code{SinkFailing}},
+	"not durable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
+	"not durable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
+	"not committed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
+	"commits fail": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Gate.Durable, p.Gate.CommitFailed = now.Add(-time.Hour), fault(now, time.Hour)
+	}, want: []Code{CommitAge}, says: "cannot be committed: why"},
+	"a commit failed just now":     {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.CommitFailed = fault(now, 0) }},
+	"a secondary is down":          {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].Failed = fault(now, time.Hour) }, notes: []Code{SinkFailing}},
+	"recovery fails beside":        {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].RecoveryFailed = fault(now, time.Hour) }, notes: []Code{RecoveryFailing}},
+	"recovery alone fails":         {breaks: func(p *view.Pipeline, now time.Time) { *p = recoverer(p, fault(now, time.Hour)) }, want: []Code{RecoveryFailing}, says: "why"},
+	"recovery alone needs no gate": {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}) }},
+	"recovery alone, no process":   {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}); p.Plugins[2].PID = 0 }, want: []Code{PluginDown}},
+	"it says nothing":              {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-SilentAfter) }, want: []Code{Unresponsive}},
+	"it has said nothing for long": {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-DeadAfter) }, want: []Code{Unresponsive, Stuck}, dead: true},
+	"stuck: warn":                  {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "warn" }},
+	"stuck: unhealthy":             {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "unhealthy" }, want: []Code{Stuck}, dead: true},
+	"stuck: exit":                  {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "exit" }, want: []Code{Stuck}, dead: true},
+	"saturated, and critical": {breaks: func(p *view.Pipeline, _ time.Time) {
+		p.Flow.Saturation, p.Flow.Backpressure, p.Flow.SinkBottleneck = 1, "critical", true
+	}},
+	"no flow control": {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow = nil }},
+	"stopping":        {breaks: func(p *view.Pipeline, _ time.Time) { p.Stopping, p.Sink.Open = true, false }, want: []Code{Stopping}},
+	"ended":           {breaks: func(p *view.Pipeline, now time.Time) { p.Ended, p.Answered = true, now.Add(-time.Hour) }, want: []Code{Ended}},
+	"two things at once": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Streams, p.Source.Unreachable = nil, fault(now, time.Hour)
+	}, want: []Code{BrokerUnreachable, NoAssignment}},
+}
+
 // Each thing that is wrong has its reason, and nothing else has.
 func TestReady(t *testing.T) {
-	fault := func(now time.Time, age time.Duration) view.Fault {
-		return view.Fault{Text: "why", Since: now.Add(-age)}
-	}
-	for name, c := range map[string]struct {
-		breaks func(p *view.Pipeline, now time.Time)
-		want   []Code // nil: ready
-		notes  []Code
-		says   string
-		dead   bool // /live fails, too
-	}{
-		"nothing is wrong": {breaks: func(*view.Pipeline, time.Time) {}},
-
-		"no process of the source":   {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[0].PID, p.Plugins[0].Last = 0, "was killed by signal 9" }, want: []Code{PluginDown}, says: "was killed by signal 9"},
-		"the sink's process stopped": {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[1].Stopped = true }, want: []Code{PluginDown}, says: "kill -CONT 8"},
-		"no process of a secondary":  {breaks: func(p *view.Pipeline, _ time.Time) { p.Plugins[2].PID = 0 }, notes: []Code{PluginDown}},
-		"source failed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Failed = fault(now, 0) }, want: []Code{SourceFailing}, says: "why"},
-		"unreachable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Unreachable = fault(now, 30*time.Second) }, want: []Code{BrokerUnreachable}, says: "why"},
-		"unreachable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Unreachable = fault(now, 30*time.Second-1) }},
-		"a topic is not there":       {breaks: func(p *view.Pipeline, now time.Time) { p.Source.Absent = fault(now, time.Minute) }, want: []Code{TopicAbsent}, says: "why"},
-		"no assignment":              {breaks: func(p *view.Pipeline, _ time.Time) { p.Streams = nil }, want: []Code{NoAssignment}},
-		"sink failing":               {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.Open, p.Sink.Failed = false, fault(now, time.Second) }, want: []Code{SinkFailing}, says: "why"},
-		"sink not open yet":          {breaks: func(p *view.Pipeline, _ time.Time) { p.Sink.Open = false }, want: []Code{SinkFailing}},
-		"not durable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
-		"not durable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
-		"not committed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
-		"commits fail": {breaks: func(p *view.Pipeline, now time.Time) {
-			p.Gate.Durable, p.Gate.CommitFailed = now.Add(-time.Hour), fault(now, time.Hour)
-		}, want: []Code{CommitAge}, says: "cannot be committed: why"},
-		"a commit failed just now":     {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.CommitFailed = fault(now, 0) }},
-		"a secondary is down":          {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].Failed = fault(now, time.Hour) }, notes: []Code{SinkFailing}},
-		"recovery fails beside":        {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].RecoveryFailed = fault(now, time.Hour) }, notes: []Code{RecoveryFailing}},
-		"recovery alone fails":         {breaks: func(p *view.Pipeline, now time.Time) { *p = recoverer(p, fault(now, time.Hour)) }, want: []Code{RecoveryFailing}, says: "why"},
-		"recovery alone needs no gate": {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}) }},
-		"recovery alone, no process":   {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}); p.Plugins[2].PID = 0 }, want: []Code{PluginDown}},
-		"it says nothing":              {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-SilentAfter) }, want: []Code{Unresponsive}},
-		"it has said nothing for long": {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-DeadAfter) }, want: []Code{Unresponsive, Stuck}, dead: true},
-		"stuck: warn":                  {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "warn" }},
-		"stuck: unhealthy":             {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "unhealthy" }, want: []Code{Stuck}, dead: true},
-		"stuck: exit":                  {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow.Stuck = "exit" }, want: []Code{Stuck}, dead: true},
-		"saturated, and critical": {breaks: func(p *view.Pipeline, _ time.Time) {
-			p.Flow.Saturation, p.Flow.Backpressure, p.Flow.SinkBottleneck = 1, "critical", true
-		}},
-		"no flow control": {breaks: func(p *view.Pipeline, _ time.Time) { p.Flow = nil }},
-		"stopping":        {breaks: func(p *view.Pipeline, _ time.Time) { p.Stopping, p.Sink.Open = true, false }, want: []Code{Stopping}},
-		"ended":           {breaks: func(p *view.Pipeline, now time.Time) { p.Ended, p.Answered = true, now.Add(-time.Hour) }, want: []Code{Ended}},
-		"two things at once": {breaks: func(p *view.Pipeline, now time.Time) {
-			p.Streams, p.Source.Unreachable = nil, fault(now, time.Hour)
-		}, want: []Code{BrokerUnreachable, NoAssignment}},
-	} {
+	for name, c := range readyCases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
 			h := well(now)
