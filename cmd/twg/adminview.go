@@ -125,10 +125,10 @@ func processesOf(p *checkedPipeline, cfg *pipeline.Config) []pluginProcess {
 		}
 	}
 	add("source", cfg.Source)
-	add(p.gate().Name, cfg.Sink)
+	add("sink "+p.gate().Name, cfg.Sink)
 	for _, s := range cfg.Secondaries {
-		add(s.Name, s.Sink)
-		add(s.Name+"/recovery", s.Recovery)
+		add("sink "+s.Name, s.Sink)
+		add("recovery "+s.Name, s.Recovery)
 	}
 	return out
 }

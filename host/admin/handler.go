@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/host/admin/health"
+	"github.com/twg-io/twg/host/admin/metrics"
 )
 
 func (s *Server) handler() http.Handler {
@@ -17,6 +18,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc("GET /status", s.status)
+	mux.Handle("GET /metrics", metrics.Handler(s.cfg.Host, s.cfg.Limits))
 	mux.HandleFunc("GET /{$}", index)
 	if s.cfg.Token != "" {
 		return withToken(s.cfg.Token, mux)
@@ -29,9 +31,10 @@ func (s *Server) handler() http.Handler {
 
 func index(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, map[string]string{
-		"/live":   "fails only for what only a new process mends",
-		"/ready":  "fails with each reason why this host does not do its work now",
-		"/status": "where the pipelines stand, as JSON",
+		"/live":    "fails only for what only a new process mends",
+		"/ready":   "fails with each reason why this host does not do its work now",
+		"/metrics": "for Prometheus",
+		"/status":  "where the pipelines stand, as JSON",
 	})
 }
 

@@ -135,7 +135,7 @@ func TestStoppedPlugin(t *testing.T) {
 	p := start(t, writeFile(t, e.block("")+w.pipelineText(group, w.dir)+w.pipelineText("sibling", other)))
 	eventually(t, "a host that is ready, and has committed", p, func() bool { return e.ready().OK && w.committed() == 10 })
 
-	sink := pluginOf(t, e, group, "lake")
+	sink := pluginOf(t, e, group, "sink lake")
 	if err := syscall.Kill(sink.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestStoppedPlugin(t *testing.T) {
 		t.Errorf("%d was committed on the word of a sink that says nothing", got)
 	}
 	eventually(t, "another process, and what it has to do done", p, func() bool { return w.committed() == 20 && e.ready().OK })
-	if now := pluginOf(t, e, group, "lake"); now.PID == sink.PID || now.Restarts == 0 {
+	if now := pluginOf(t, e, group, "sink lake"); now.PID == sink.PID || now.Restarts == 0 {
 		t.Errorf("%+v, before that %+v", now, sink)
 	}
 	p.stop()

@@ -72,7 +72,7 @@ func (c *check) plugins() {
 // secondary reports whether a part is a secondary's, which keeps only a host
 // that does nothing else from being ready.
 func (c *check) secondary(part string) bool {
-	name := strings.TrimSuffix(part, "/recovery")
+	_, name, _ := strings.Cut(part, " ")
 	for _, l := range c.p.Lanes {
 		if l.Name == name {
 			return c.p.Role.Ingests()

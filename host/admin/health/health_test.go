@@ -20,7 +20,7 @@ func well(now time.Time) *view.Host {
 		Sink:    view.Sink{Name: "db", Open: true},
 		Streams: []view.Stream{{Topic: "orders", End: 5, Committed: 5}},
 		Lanes:   []view.Lane{{Name: "lake", Live: true, Recovers: true, Open: true}},
-		Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7}, {Name: "postgres", Part: "db", PID: 8}, {Name: "parquet", Part: "lake/recovery", PID: 9}},
+		Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7}, {Name: "postgres", Part: "sink db", PID: 8}, {Name: "parquet", Part: "recovery lake", PID: 9}},
 		Flow:    &view.Flow{Stuck: "none", Backpressure: "normal"},
 	}}}
 }

@@ -152,8 +152,7 @@ type Lane struct {
 // Plugin is one plugin process.
 type Plugin struct {
 	Name string `json:"name"`
-	// Part is what it does: source, a sink's name, or a sink's name with
-	// "/recovery".
+	// Part is what it does: "source", "sink NAME" or "recovery NAME".
 	Part     string `json:"part"`
 	PID      int    `json:"pid"` // 0: none runs
 	Stopped  bool   `json:"stopped,omitempty"`
