@@ -125,9 +125,11 @@ func (p *Pipeline) oldestWaiting() map[uint64]int64 {
 
 const lookedAt = 4096
 
-// ends is what a stream's source has said about its end, thinned out.
+// ends is what a stream's source has said about its end, thinned out evenly.
 type ends struct {
-	seen []endAt
+	seen []endAt       // apart by step at least
+	step time.Duration // grows with the time that seen spans
+	last endAt
 }
 
 type endAt struct {
@@ -136,20 +138,26 @@ type endAt struct {
 }
 
 // maxEnds bounds how many are kept. Once they are as many, every other one
-// goes: the age of a lag is then known less exactly.
+// goes: the age of a lag is then known to a thirtieth of it.
 const maxEnds = 64
 
 func (e *ends) add(at time.Time, end int64) {
-	if n := len(e.seen); n > 0 && e.seen[n-1].end >= end {
+	if e.last.end >= end && !e.last.at.IsZero() {
 		return
 	}
-	if len(e.seen) == maxEnds {
+	e.last = endAt{at, end}
+	n := len(e.seen)
+	if n > 0 && at.Sub(e.seen[n-1].at) < e.step {
+		return
+	}
+	if n == maxEnds {
 		for i := range maxEnds / 2 {
 			e.seen[i] = e.seen[2*i]
 		}
 		e.seen = e.seen[:maxEnds/2]
+		e.step = e.last.at.Sub(e.seen[0].at) / (maxEnds / 2)
 	}
-	e.seen = append(e.seen, endAt{at, end})
+	e.seen = append(e.seen, e.last)
 }
 
 // passed is since when the end is known to lie above position; zero: it does
@@ -158,10 +166,15 @@ func (e *ends) passed(position int64) time.Time {
 	for len(e.seen) > 0 && e.seen[0].end <= position {
 		e.seen = e.seen[1:]
 	}
-	if len(e.seen) == 0 {
-		return time.Time{}
+	switch {
+	case len(e.seen) > 0:
+		return e.seen[0].at
+	case e.last.end > position:
+		e.step = 0
+		return e.last.at
 	}
-	return e.seen[0].at
+	e.step = 0
+	return time.Time{}
 }
 
 // lagAge is how long the oldest record that is not committed has been there, as
