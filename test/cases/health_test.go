@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +80,7 @@ func writeFile(t *testing.T, text string) string {
 }
 
 // pipelineText is a pipeline that reads the topic into a directory of its own.
-func (w *world) pipelineText(name, dir string) string {
+func pipelineText(broker, name, dir string) string {
 	return fmt.Sprintf(`pipeline %q {
   max_ack_delay = "200ms"
   source "kafka-source" {
@@ -91,7 +94,11 @@ func (w *world) pipelineText(name, dir string) string {
     config { dir = %q }
   }
 }
-`, name, w.broker.ListenAddrs()[0], topic, name, dir)
+`, name, broker, topic, name, dir)
+}
+
+func (w *world) pipelineText(name, dir string) string {
+	return pipelineText(w.broker.ListenAddrs()[0], name, dir)
 }
 
 // turnsWithin is the bound that docs/operations.md states: what the source
@@ -122,6 +129,54 @@ func TestBrokersVanish(t *testing.T) {
 	if code := e.ask("/live", &live); code != 200 || !live.OK {
 		t.Errorf("/live: %d %+v; a host without brokers is not to be started anew", code, live)
 	}
+	p.stop()
+}
+
+// brokerProcess is a broker with the topic, in a process of its own.
+func brokerProcess(t *testing.T) (address string, p *os.Process) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(bin, "twg"), "dev", "kafka", "--listen", "127.0.0.1:0", "--topic", topic+":1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line), cmd.Process
+}
+
+// Case 16, with a broker that hangs: connections stay, and nothing comes. The
+// bound is the same; when the broker goes on, so does the host.
+func TestBrokerHangs(t *testing.T) {
+	address, broker := brokerProcess(t)
+	e, after := newEndpoint(t), time.Second
+	p := start(t, writeFile(t, e.block(fmt.Sprintf("unreachable_after = %q", after))+pipelineText(address, group, filepath.Join(t.TempDir(), "lake"))))
+	eventually(t, "a host that is ready", p, func() bool { return e.ready().OK })
+	if err := broker.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	eventually(t, "a host that is not ready because of its brokers", p, func() bool {
+		return says(e.ready(), health.BrokerUnreachable, "do not answer")
+	})
+	if took, most := time.Since(at), after+turnsWithin; took > most {
+		t.Errorf("/ready turned after %s, later than %s", took, most)
+	} else {
+		t.Logf("/ready turned after %s", took)
+	}
+	if err := broker.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a host that is ready again", p, func() bool { return e.ready().OK })
 	p.stop()
 }
 
