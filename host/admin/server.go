@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/twg-io/twg/host/admin/health"
@@ -101,6 +102,9 @@ func open(ctx context.Context, cfg Config) (net.Listener, func(), error) {
 		return openSocket(ctx, cfg.Address)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; another process listens there: name another port, or end it", err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -138,6 +138,14 @@ func TestRefusesOpenAddress(t *testing.T) {
 	s.Close(t.Context())
 }
 
+func TestPortInUse(t *testing.T) {
+	s := serve(t, overTCP())
+	_, err := Listen(t.Context(), Config{Network: "tcp", Address: s.Addr(), Logger: slog.New(slog.DiscardHandler), Host: testHost})
+	if err == nil || !strings.Contains(err.Error(), "name another port") {
+		t.Errorf("%v", err)
+	}
+}
+
 func socketClient(path string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)

@@ -12,8 +12,8 @@ import (
 // where there is nothing to date.
 type Observed struct {
 	Stopping bool
-	// SourceOpen: the source is; else SourceError is why its last life has
-	// ended, and SourceSince when.
+	// SourceOpen: the source is. SourceError is why its last life has ended, and
+	// SourceSince when, until a new one is seen to work.
 	SourceOpen  bool
 	SourceError error
 	SourceSince time.Time
@@ -42,7 +42,7 @@ func (p *Pipeline) observe() {
 	o := &p.stat.Observed
 	o.Stopping = p.stopping != nil
 	o.SourceOpen = p.src != nil && p.src.isOpen()
-	if o.SourceOpen {
+	if p.sourceWorks() {
 		o.SourceError, o.SourceSince = nil, time.Time{}
 	}
 	o.Pending, o.Absent = p.topics.about(sdk.TopicPending), p.topics.about(sdk.TopicAbsent)
@@ -52,6 +52,12 @@ func (p *Pipeline) observe() {
 		o.Oldest = p.out.items[0].came
 	}
 	o.Uncommitted = p.commits.since
+}
+
+// sourceWorks reports whether the source is open and has said something since,
+// or at least has not failed for long: some open before they reach anybody.
+func (p *Pipeline) sourceWorks() bool {
+	return p.src != nil && p.src.isOpen() && (len(p.streams) > 0 || len(p.topics.list) > 0 || time.Since(p.src.began) >= 2*healthyAfter)
 }
 
 // sourceDown notes why a source has ended.

@@ -126,6 +126,38 @@ func TestObserveSource(t *testing.T) {
 	})
 }
 
+// A source that opens before it has reached anybody, and then fails, is failing
+// all the while.
+func TestObserveSourceThatOpensInVain(t *testing.T) {
+	following(t, func(c *Config, _ *fakeTopic, _ *fakeSink) { c.Source = vainSource{c.Source} }, func(p *Pipeline, _ *fakeTopic, _ *fakeSink) {
+		if o := p.Status().Observed; !o.SourceOpen || o.SourceError != nil {
+			t.Errorf("at first: %+v", o)
+		}
+		time.Sleep(30 * time.Second)
+		for range 100 {
+			time.Sleep(time.Second)
+			o := p.Status().Observed
+			if o.SourceError == nil || o.SourceError.Error() != "nobody answered" || time.Since(o.SourceSince) < time.Second {
+				t.Fatalf("later: %+v", o)
+			}
+		}
+	})
+}
+
+// vainSource fails 30 s after it was opened.
+type vainSource struct{ sdk.Source }
+
+func (s vainSource) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
+	r := &fakeReader{topic: newTopic(0, 0), ev: ev}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.wg.Go(func() {
+		if pause(r.ctx, 29*time.Second) {
+			ev.Fail(errors.New("nobody answered"))
+		}
+	})
+	return r, nil
+}
+
 // A sink without a session is dated by its first failure, not the newest.
 func TestObserveSink(t *testing.T) {
 	following(t, func(*Config, *fakeTopic, *fakeSink) {}, func(p *Pipeline, _ *fakeTopic, s *fakeSink) {
