@@ -78,6 +78,9 @@ go test -race -timeout 10m ./host/... ./sdk/... ./internal/wire/...
 step "The other tests, pyarrow and DuckDB among them"
 go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/|$)')
 
+step "Alerts and the dashboard, by promtool"
+test/monitoring/check.sh
+
 # One package after the other: each has a broker or a database of its own.
 step "Tests against a real Kafka and a real PostgreSQL"
 go test -tags services -p 1 -timeout 15m $(grep -rl --include='*_test.go' --exclude-dir=.cache '^//go:build services$' . | xargs -n 1 dirname | sort -u)

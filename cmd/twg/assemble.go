@@ -26,7 +26,7 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 	}
 	cfg.Logger, cfg.UntilCaughtUp = r.log, r.UntilCaughtUp
 	cfg.FlowControl.Memory = r.memory
-	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start}, nil
+	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start, processes: processesOf(p, &cfg)}, nil
 }
 
 // reach asks the store of a host that only recovers, which opens no session by

@@ -20,6 +20,7 @@ type cli struct {
 	Plan     planCmd     `cmd:"" help:"Explain what a pipeline file guarantees, before anything runs."`
 	Run      runCmd      `cmd:"" help:"Run the pipelines of a file."`
 	Status   statusCmd   `cmd:"" help:"Show where each sink of a pipeline stands, as its primary-raw sink knows it."`
+	Top      topCmd      `cmd:"" help:"Watch a running host."`
 	Recover  recoverCmd  `cmd:"" help:"Rebuild what a secondary sink lacks from the primary-raw sink, now."`
 	Raw      rawCmd      `cmd:"" help:"Look after the primary-raw sink."`
 	Fmt      fmtCmd      `cmd:"" help:"Bring pipeline files into the standard layout."`

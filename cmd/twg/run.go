@@ -62,6 +62,7 @@ type run struct {
 	json      bool
 	pipelines []*pipelineRun
 	memory    func() (resident, limit int64)
+	lookout   *lookout // nil: nobody asks
 }
 
 // pipelineRun is one pipeline, running. err is set when it has ended.
@@ -70,6 +71,8 @@ type pipelineRun struct {
 	pipe    *pipeline.Pipeline
 	startup *startup
 	err     error
+	// processes are its plugins'.
+	processes []pluginProcess
 }
 
 // all runs every pipeline until ctx ends, all have caught up, or one fails,
@@ -82,6 +85,11 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 	onKill(l.kill)
 	defer l.close()
 	r.memory = memoryReader(l, f.config.MemoryLimit, r.log)
+	closeAdmin, err := r.serveAdmin(ctx, f.config.Admin)
+	if err != nil {
+		return err
+	}
+	defer closeAdmin()
 	defer context.AfterFunc(ctx, func() { r.log.Info("stopping gracefully; a second signal ends at once") })()
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -94,6 +102,11 @@ func (r *run) all(ctx context.Context, f *checkedFile) error {
 			return err
 		}
 		r.pipelines = append(r.pipelines, pr)
+	}
+	if r.lookout != nil {
+		for _, pr := range r.pipelines {
+			r.lookout.add(pr)
+		}
 	}
 	r.runTogether(running, cancel)
 	errs := []error{r.interrupted(ctx)}
@@ -120,8 +133,9 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 	if r.app.LogFormat == "json" {
 		p.log = r.log
 	}
-	for _, pr := range r.pipelines {
+	for i, pr := range r.pipelines {
 		pipelines.Go(func() {
+			defer r.ended(i)
 			// A topic that is not there keeps nobody else from catching up.
 			if pr.err = pr.pipe.Run(ctx); pr.err != nil && !errors.Is(pr.err, pipeline.ErrTopicsAbsent) {
 				cancel()
@@ -129,12 +143,21 @@ func (r *run) runTogether(ctx context.Context, cancel context.CancelFunc) {
 		})
 	}
 	others.Go(func() { p.run(shown) })
-	for _, pr := range r.pipelines {
+	for i, pr := range r.pipelines {
 		others.Go(func() { pr.startup.watchSink(shown, pr.pipe.Status) })
+		if r.lookout != nil {
+			others.Go(func() { r.lookout.watch(shown, i) })
+		}
 	}
 	pipelines.Wait()
 	end()
 	others.Wait()
+}
+
+func (r *run) ended(i int) {
+	if r.lookout != nil {
+		r.lookout.end(i)
+	}
 }
 
 // explain returns why a pipeline ended, if it was not asked to.

@@ -4,6 +4,14 @@
 plugin_dir   = "./bin"
 memory_limit = "1GiB"
 
+# Health, metrics and twg top.
+admin {
+  listen            = "127.0.0.1:9464"
+  token             = env("TWG_ADMIN_TOKEN", "only-for-trying-it-out")
+  unreachable_after = "30s"
+  max_commit_age    = "2m"
+}
+
 locals {
   brokers = ["127.0.0.1:9092", "127.0.0.1:9093"]
   lake    = "./out/lake"

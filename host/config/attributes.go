@@ -35,7 +35,9 @@ func decodeAttributes[T any](d *decoder, body *hclsyntax.Body, where string, tab
 			continue
 		}
 		places[a.name] = got.Range()
-		d.doc.show(got.Range())
+		if a.name != tokenName {
+			d.doc.show(got.Range())
+		}
 		if v, ok := d.value(got.Expr, a.typ); ok {
 			if err := a.set(into, v); err != nil {
 				d.problem(got.Expr.Range(), "Invalid "+a.name, err.Error())

@@ -17,7 +17,9 @@ type Config struct {
 	// MemoryLimit is what host and plugins may have together, in bytes; 0: not
 	// said.
 	MemoryLimit int64
-	Pipelines   []*Pipeline
+	// Admin is where the host answers for its health; nil: nowhere.
+	Admin     *Admin
+	Pipelines []*Pipeline
 	// Secrets hides the values of env() and file() in text for people.
 	Secrets *Secrets
 }

@@ -48,6 +48,7 @@ func documented[T any](t *testing.T, heading string, table []attribute[T]) {
 
 func TestDocumented(t *testing.T) {
 	documented(t, "## Top of the file", fileAttributes)
+	documented(t, "## admin", adminAttributes)
 	documented(t, "## pipeline \"name\"", pipelineAttributes)
 	documented(t, "### topic \"name\"", topicAttributes)
 	documented(t, "### recovery", recoveryAttributes)

@@ -52,6 +52,8 @@ func (d *decoder) file(body *hclsyntax.Body, c *Config) {
 	for _, b := range body.Blocks {
 		switch b.Type {
 		case "locals":
+		case "admin":
+			d.addAdmin(c, b)
 		case "pipeline":
 			p := d.pipeline(b)
 			if names[p.Name] {
@@ -60,7 +62,7 @@ func (d *decoder) file(body *hclsyntax.Body, c *Config) {
 			names[p.Name] = true
 			c.Pipelines = append(c.Pipelines, p)
 		default:
-			d.unknownBlock(b, "at the top of a file", []string{"pipeline", "locals"})
+			d.unknownBlock(b, "at the top of a file", []string{"pipeline", "locals", "admin"})
 		}
 	}
 	if len(c.Pipelines) == 0 && len(d.diags) == 0 {

@@ -20,6 +20,7 @@ import (
 // committer is the one commit that may be under way.
 type committer struct {
 	busy  bool
+	since time.Time // since when something durable waits; zero: nothing does
 	retry time.Time // after a failure: not before
 	fails int
 }
@@ -34,7 +35,11 @@ func (p *Pipeline) commitReady() {
 	}
 	ready := p.gate.Ready(nil)
 	if len(ready) == 0 {
+		p.commits.since = time.Time{}
 		return
+	}
+	if p.commits.since.IsZero() {
+		p.commits.since = time.Now()
 	}
 	p.commits.busy = true
 	src := p.src
@@ -68,8 +73,9 @@ func (p *Pipeline) commit(ctx context.Context, r sdk.Reader, ready []ackgate.Com
 func (p *Pipeline) committed(ready []ackgate.Committable, errs []error) {
 	p.commits.busy = false
 	failed := p.noteCommitted(ready, errs)
+	p.stat.Observed.commitDone(failed)
 	if failed == nil {
-		p.commits.fails = 0
+		p.commits.fails, p.commits.since = 0, time.Time{}
 		return
 	}
 	p.commits.fails++

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/twg-io/twg/host/recordid"
 	"github.com/twg-io/twg/sdk"
@@ -13,6 +14,7 @@ import (
 // item is a batch on its way: from the source until its last outcome.
 type item struct {
 	id    uint64
+	came  time.Time
 	batch *sdk.Batch
 	frame *shared // with secondaries
 	// rows has the frame's rows of each span; left what of each span is not

@@ -28,6 +28,7 @@ type outbound struct {
 // sending is one batch under one seq, until each of its spans is answered.
 type sending struct {
 	it    *item
+	at    time.Time
 	spans []sdk.Span
 	open  [][]coverage.Interval // of each span, what is not answered
 }
@@ -58,16 +59,19 @@ func (p *Pipeline) send(it *item) {
 	for _, b := range it.compose() {
 		o.lastSeq++
 		b.Seq = o.lastSeq
-		s := &sending{it: it, spans: b.Spans, open: make([][]coverage.Interval, len(b.Spans))}
+		now := time.Now()
+		s := &sending{it: it, at: now, spans: b.Spans, open: make([][]coverage.Interval, len(b.Spans))}
 		for i, sp := range b.Spans {
 			s.open[i] = []coverage.Interval{{From: sp.From, Next: sp.Next}}
 		}
 		o.sent[b.Seq] = s
 		it.inFlight++
 		if o.unflushed == 0 {
-			o.oldestSent = time.Now()
+			o.oldestSent = now
 		}
 		o.unflushed += p.flow.adm.Charge(b.Bytes(), b.NumRows())
+		p.stat.Observed.BatchBytes.observe(float64(b.Bytes()))
+		p.stat.Observed.BatchRecords.observe(float64(b.NumRows()))
 		o.ses.push(b)
 	}
 }
@@ -87,7 +91,7 @@ func (p *Pipeline) sendLater(it *item) {
 
 // answer notes which parts a receipt answers. Each part of a span has one
 // final outcome; anything else is a protocol error, and nothing of it counts.
-func (o *outbound) answer(r sdk.Receipt) (*item, error) {
+func (o *outbound) answer(r sdk.Receipt, latency *Histogram) (*item, error) {
 	s := o.sent[r.Seq]
 	if s == nil {
 		return nil, protocolErrorOf("sink", "a receipt for batch %d, which is not open", r.Seq)
@@ -108,6 +112,7 @@ func (o *outbound) answer(r sdk.Receipt) (*item, error) {
 	if left == 0 {
 		delete(o.sent, r.Seq)
 		s.it.inFlight--
+		latency.observe(time.Since(s.at).Seconds())
 	}
 	return s.it, nil
 }
@@ -134,7 +139,7 @@ func (o *outbound) dropRun(p *Pipeline, run uint64) {
 // its positions.
 func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
-	p.stat.SinkReached, p.stat.SinkError = true, nil
+	p.stat.SinkReached, p.stat.SinkError, p.stat.Observed.SinkSince = true, nil, time.Time{}
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
 	if len(o.items) == 0 {
 		p.flow.failures = 0 // nothing is there to be written, and to prove it
@@ -166,6 +171,7 @@ func (p *Pipeline) sessionDown(ses *session, err error) {
 	p.flow.failures++
 	p.stat.SinkRestarts++
 	p.stat.SinkError = err
+	p.stat.Observed.sinkDown()
 	if sdk.KindOf(err) == sdk.KindFatal {
 		p.halt(err)
 		return

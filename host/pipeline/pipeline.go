@@ -151,6 +151,7 @@ func New(cfg Config) *Pipeline {
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
 	p.flow = newControl(&p.cfg)
+	p.stat.Observed.Latency.Bounds, p.stat.Observed.BatchBytes.Bounds, p.stat.Observed.BatchRecords.Bounds = latencyBounds, byteBounds, recordBounds
 	p.out.init()
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s

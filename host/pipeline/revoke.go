@@ -84,7 +84,7 @@ func (p *Pipeline) receipt(ses *session, r sdk.Receipt) {
 		return // an old session: the wire has reported it as an error already
 	}
 	faultpoint.Hit("receipt")
-	it, err := p.out.answer(r)
+	it, err := p.out.answer(r, &p.stat.Observed.Latency)
 	if err != nil {
 		ses.fail(err)
 		return

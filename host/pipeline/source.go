@@ -16,6 +16,7 @@ type source struct {
 	life   context.Context // ends with the source
 	cancel context.CancelFunc
 	credit *credit
+	began  time.Time
 
 	// opened is closed once reader is set.
 	opened chan struct{}
@@ -52,7 +53,7 @@ func (p *Pipeline) runSource(ctx, end context.Context) {
 }
 
 func (p *Pipeline) newSource(ctx context.Context) *source {
-	src := &source{p: p, credit: newCredit(), opened: make(chan struct{}), failed: make(chan struct{})}
+	src := &source{p: p, credit: newCredit(), began: time.Now(), opened: make(chan struct{}), failed: make(chan struct{})}
 	src.life, src.cancel = context.WithCancel(ctx)
 	return src
 }
@@ -128,6 +129,8 @@ func (p *Pipeline) sourceFailed(src *source, err error) {
 	p.src = nil
 	p.flow.adm.ForgetCredit()
 	p.stat.SourceRestarts++
+	p.stat.Observed.sourceDown(err)
+	p.commits.since = time.Time{}
 	for _, st := range p.allStreams() {
 		p.drop(st)
 	}

@@ -30,6 +30,7 @@ type Status struct {
 	Flow        Flow
 	Streams     []StreamStatus
 	Secondaries []SecondaryStatus
+	Observed    Observed
 }
 
 // SecondaryStatus is where a secondary stands.
@@ -59,6 +60,10 @@ type StreamStatus struct {
 	Frontier  int64
 	Tail      int64
 	End       int64 // -1: not known
+	// LagAge is how long the oldest record that is not committed has been there;
+	// negative: not known. Holes are gaps in what the sink holds.
+	LagAge time.Duration
+	Holes  int
 }
 
 // Lag is what is not committed yet, as far as the end is known.
@@ -87,11 +92,14 @@ func (p *Pipeline) snapshot() Status {
 	p.stat.SinkOpen = p.out.ses != nil
 	p.stat.Streams = nil
 	p.stat.Secondaries = p.secondaries()
+	p.observe()
+	now, waiting := time.Now(), p.oldestWaiting()
 	for _, st := range p.streams {
 		s := StreamStatus{Stream: st.key, Committed: sdk.NoPosition, End: st.end}
 		if g, ok := p.gate.Run(st.run); ok {
 			s.Committed, s.Frontier, s.Tail = g.Committed, g.Frontier, g.Tail
 		}
+		s.LagAge, s.Holes = st.lagAge(now, s.Committed, waiting[st.run]), st.holes()
 		p.stat.Streams = append(p.stat.Streams, s)
 	}
 	slices.SortFunc(p.stat.Streams, func(a, b StreamStatus) int {

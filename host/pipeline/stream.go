@@ -24,6 +24,7 @@ type stream struct {
 	// end is where the source last said that the stream ends; target what it
 	// said first, which "caught up" means. -1: not said yet.
 	end, target int64
+	ends        ends
 	// base is the newest position that is committed. proof is what may be
 	// committed to show that the source still owns the stream.
 	base, proof       ackgate.Committable
@@ -41,6 +42,7 @@ type stream struct {
 
 func (st *stream) seeEnd(end int64) {
 	st.end = end
+	st.ends.add(time.Now(), end)
 	if st.target < 0 {
 		st.target = end
 	}
@@ -182,7 +184,7 @@ func (p *Pipeline) track(it *item, spans []sdk.Span) error {
 		it.share()
 	}
 	p.out.lastItem++
-	it.id = p.out.lastItem
+	it.id, it.came = p.out.lastItem, time.Now()
 	if err := p.gate.Track(it.id, spans); err != nil {
 		return err
 	}

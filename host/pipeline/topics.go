@@ -26,15 +26,22 @@ type topics struct {
 	// since is when the first of those that are absent now was found to be;
 	// zero: none is.
 	since time.Time
+	// pendingSince is the same for those that are pending.
+	pendingSince time.Time
 }
 
 func (t *topics) see(list []sdk.Topic) {
 	t.list = list
+	t.date(&t.since, sdk.TopicAbsent)
+	t.date(&t.pendingSince, sdk.TopicPending)
+}
+
+func (t *topics) date(since *time.Time, p sdk.Presence) {
 	switch {
-	case !t.any(sdk.TopicAbsent):
-		t.since = time.Time{}
-	case t.since.IsZero():
-		t.since = time.Now()
+	case !t.any(p):
+		*since = time.Time{}
+	case since.IsZero():
+		*since = time.Now()
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 // supervised is the sdk.Plugin of a supervisor.
 type supervised struct{ s *Supervisor }
 
+// Status says how the process is doing.
+func (p supervised) Status() Status { return p.s.Status() }
+
 func (p supervised) Describe() sdk.Description { return p.s.desc }
 
 // Configure returns what the settings that are in force gave; the supervisor

@@ -87,6 +87,11 @@ var rules = []rule{
 		},
 	},
 	{
+		"metrics and pictures are made from plain values at the very edge: nothing that moves records depends on them",
+		except("host/admin/metrics", "cmd/twg/top"),
+		func(_, imp string) bool { return below("github.com/prometheus", "github.com/charmbracelet")(imp) },
+	},
+	{
 		"an example shows what anybody can write: sdk and nothing else of ours",
 		below("examples"),
 		func(_, imp string) bool { return strings.HasPrefix(imp, "./") && !below("./sdk", "./examples")(imp) },

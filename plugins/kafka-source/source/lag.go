@@ -38,9 +38,12 @@ func (r *reader) measureLag(ctx context.Context) []sdk.Lag {
 	for _, s := range running {
 		at[partition{s.Stream.Topic, s.Stream.Partition}] = atLatest
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*lagEvery)
+	asking, cancel := context.WithTimeout(ctx, 10*lagEvery)
 	defer cancel()
-	answers, err := listOffsets(ctx, r.client, at)
+	answers, err := listOffsets(asking, r.client, at)
+	if ctx.Err() == nil {
+		r.answered(err)
+	}
 	if err != nil {
 		r.log.Debug("list offsets for lag", "error", err)
 		return nil

@@ -33,9 +33,10 @@ type reader struct {
 	// recreated holds the topics that were created anew while this source was
 	// open. Guarded by announcing.
 	recreated map[string]bool
-	// told is what the host was last told about the topics. Guarded by
-	// announcing.
-	told []sdk.Topic
+	// told is what the host was last told about the topics: what the last survey
+	// found or, where the brokers do not answer, that. Guarded by announcing.
+	told, surveyed []sdk.Topic
+	silence        string
 
 	// picked and firstParts are used where the settings name partitions.
 	// firstParts is how many a topic had when this source first saw it; guarded

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -28,6 +29,33 @@ func (r *reader) tellTopics(missing map[string]error) {
 	}
 	r.announcing.Lock()
 	defer r.announcing.Unlock()
+	r.surveyed = list
+	r.tell()
+}
+
+// answered tells the host that the brokers answer, or with an error, that they
+// do not: until they do, no topic can be read.
+func (r *reader) answered(err error) {
+	silence := ""
+	if err != nil {
+		silence = "the brokers " + strings.Join(r.set.Brokers, ", ") + " do not answer: " + err.Error()
+	}
+	r.announcing.Lock()
+	defer r.announcing.Unlock()
+	r.silence = silence
+	if r.surveyed != nil { // the first word about the topics is a survey's
+		r.tell()
+	}
+}
+
+// tell is called with announcing held.
+func (r *reader) tell() {
+	list := slices.Clone(r.surveyed)
+	for i := range list {
+		if r.silence != "" && list[i].Presence == sdk.TopicThere {
+			list[i].Presence, list[i].Reason = sdk.TopicPending, r.silence
+		}
+	}
 	if !slices.Equal(list, r.told) {
 		r.told = list
 		r.events.Topics(list)

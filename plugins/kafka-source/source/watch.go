@@ -143,9 +143,13 @@ func (r *reader) refreshMetadata(ctx context.Context, known map[string]string) {
 	if err != nil {
 		if ctx.Err() == nil {
 			r.warn("no broker answers, trying again", "", "error", err)
+			r.answered(err)
 			r.wantMetadata()
 		}
 		return
+	}
+	if len(r.table.running()) == 0 { // else reportLag says it
+		r.answered(nil)
 	}
 	r.survey(missing)
 	r.logMissing(missing, known)

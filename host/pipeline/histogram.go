@@ -1,0 +1,32 @@
+package pipeline
+
+// Histogram counts values by bounds that are fixed. It is a value: a copy does
+// not change any more. The zero value is empty and has no bounds.
+type Histogram struct {
+	// Bounds must not be changed. Counts[i] are the values up to Bounds[i] and
+	// above the one before; the one after the last bound counts the rest.
+	Bounds []float64
+	Counts [maxBounds + 1]uint64
+	Sum    float64
+}
+
+const maxBounds = 14
+
+var (
+	// latencyBounds are seconds: a sink answers in milliseconds, or when it
+	// closes a file.
+	latencyBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30, 120}
+	byteBounds    = []float64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20, 64 << 20}
+	recordBounds  = []float64{1, 10, 100, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000}
+)
+
+func (h *Histogram) observe(v float64) {
+	h.Sum += v
+	for i, b := range h.Bounds {
+		if v <= b {
+			h.Counts[i]++
+			return
+		}
+	}
+	h.Counts[len(h.Bounds)]++
+}
