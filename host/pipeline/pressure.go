@@ -13,8 +13,12 @@ const pressureEvery = 250 * time.Millisecond
 type pressure struct {
 	at     time.Time
 	rate   float64 // positions a second, over about the last second
-	behind bool    // by more than a second's work
+	behind bool    // by more than slack at that rate
 }
+
+// slack is how much work may be left without anybody being behind: about what is
+// on its way at any time.
+const slack = 250 * time.Millisecond
 
 func (p *pressure) due(now time.Time) bool { return now.Sub(p.at) >= pressureEvery }
 
@@ -26,7 +30,7 @@ func (p *pressure) see(now time.Time, moved, left int64) {
 	if !p.at.IsZero() {
 		p.rate += (float64(moved)/now.Sub(p.at).Seconds() - p.rate) / 4
 	}
-	p.behind = p.rate >= 1 && float64(left) > p.rate
+	p.behind = p.rate >= 1 && float64(left) > p.rate*slack.Seconds()
 	p.at = now
 }
 
@@ -72,9 +76,9 @@ func (p *Pipeline) progress(st *stream) (moved, left int64) {
 // While it yields, each worker of recovery reads one position for so many that
 // are read live: a row costs about as much to rebuild as to deliver.
 const (
-	yieldShare = 16
+	yieldShare = 32
 	leastYield = pressureEvery
-	mostYield  = 2 * time.Second
+	mostYield  = 5 * time.Second
 )
 
 // yieldFor is how long recovery leaves the machine to the live path before it

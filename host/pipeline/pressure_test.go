@@ -8,8 +8,8 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// Recovery yields while more is left than is done in a second, and not for a
-// live path that stands.
+// Recovery yields while more is left than is done in a quarter of a second, and
+// not for a live path that stands.
 func TestPressure(t *testing.T) {
 	type step struct {
 		times       int // so many quarters of a second
@@ -21,8 +21,8 @@ func TestPressure(t *testing.T) {
 		steps []step
 	}{
 		{"nothing is known yet", []step{{1, 0, 1_000_000, false}}},
-		{"catching up", []step{{1, 0, 900, false}, {1, 25, 875, true}, {20, 25, 300, true}, {1, 25, 50, false}}},
-		{"steady", []step{{20, 250, 100, false}, {1, 250, 900, false}}},
+		{"catching up", []step{{1, 0, 900, false}, {1, 25, 875, true}, {20, 25, 300, true}, {1, 25, 30, true}, {1, 25, 20, false}}},
+		{"steady", []step{{20, 250, 100, false}, {1, 250, 240, false}}},
 		{"falls behind", []step{{20, 250, 100, false}, {4, 125, 3000, true}}},
 		{"in jumps", []step{{1, 0, 900, false}, {1, 100, 800, true}, {2, 0, 800, true}, {1, 100, 700, true}, {2, 0, 700, true}}},
 		{"it stands", []step{{1, 0, 900, false}, {4, 50, 700, true}, {40, 0, 700, false}}},
@@ -70,7 +70,7 @@ func TestYieldFollowsTheLiveRate(t *testing.T) {
 		workers int
 		want    time.Duration
 	}{
-		{0, 1, 0}, {1, 1, mostYield}, {1 << 40, 1, leastYield}, {32_000, 1, time.Second}, {32_000, 2, mostYield}, {64_000, 2, time.Second},
+		{0, 1, 0}, {1, 1, mostYield}, {1 << 40, 1, leastYield}, {64_000, 1, time.Second}, {64_000, 2, 2 * time.Second}, {64_000, 9, mostYield},
 	} {
 		p := &Pipeline{workers: make([]*recovery.Worker, c.workers)}
 		p.pressed.Store(c.rate)
