@@ -152,14 +152,19 @@ func (s *sim) step(what, who string, p *simStream, a, b int64) {
 		e.stream = p.name
 	}
 	s.story[s.steps%len(s.story)] = e
-	if *story != "" {
-		s.whole.WriteString(e.String())
-	}
 	s.steps++
-	s.did[what]++
+	s.note(e)
+}
+
+// note counts what is not a step of its own. The lock is held.
+func (s *sim) note(e simEvent) {
+	s.did[e.what]++
 	h := fnv.New64a()
 	h.Write([]byte(e.String()))
 	s.digest += h.Sum64()
+	if *story != "" {
+		s.whole.WriteString(e.String())
+	}
 }
 
 // wrong notes a broken rule. The lock is held.

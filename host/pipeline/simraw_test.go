@@ -351,7 +351,7 @@ func (s *sim) cutRaw() {
 		f()
 	}
 	s.undo = nil
-	s.rawDown = time.Now().Add(s.withinLocked("raw", 20*time.Second))
+	s.rawDown = time.Now().Add(s.withinLocked("raw", min(3*s.pr.tick, 20*time.Second)))
 	for _, p := range s.streams {
 		if hole := p.cov.FirstHole(); p.committed > hole && !p.deleted {
 			s.wrong("INV1: after a power cut %s is committed at %d, raw has all below %d", p.name, p.committed, hole)

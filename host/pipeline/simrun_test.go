@@ -90,7 +90,9 @@ func (s *sim) happen() {
 	case k < 6 && h != nil && (s.pr.violent || s.roll("conductor", 4) == 0):
 		s.toHost(h)
 	case k < 8:
-		s.cutRaw()
+		if s.roll("conductor", 3) == 0 {
+			s.cutRaw()
+		}
 	case k < 10:
 		s.cutPower(l)
 	case k < 14:

@@ -159,7 +159,7 @@ func (r simRaw) RenewWindow(ctx context.Context, id, fence uint64, ttl time.Dura
 			s.seq++
 			x.LeaseVersion, x.expires, x.changed = s.seq, s.now().Add(ttl), time.Now()
 			version = x.LeaseVersion
-			s.step("lease renewed", r.h.name, s.byKey[x.Stream], x.From, x.Next)
+			s.note(simEvent{time.Since(s.began), "lease renewed", r.h.name, s.byKey[x.Stream].name, x.From, x.Next})
 		}
 	})
 	return version, errors.Join(fenced, err)
