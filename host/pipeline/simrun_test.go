@@ -167,6 +167,7 @@ func (s *sim) stopped(h *simHost) {
 	defer s.mu.Unlock()
 	if !h.dead {
 		h.bury()
+		h.exit()
 		if err != nil {
 			s.wrong("the stop of %s failed: %v", h.name, err)
 		}
