@@ -316,7 +316,7 @@ func (r *Worker) complete(ctx context.Context, w *sdk.RecoveryWindow, before int
 		return nil
 	}
 	faultpoint.Hit("complete")
-	return r.cfg.Store.CompleteWindow(ctx, sdk.WindowCompletion{ID: w.ID, Fence: w.Fence, Done: done.HeldWithin(hull), Unrecoverable: lost})
+	return r.cfg.Store.CompleteWindow(ctx, sdk.WindowCompletion{ID: w.ID, Fence: w.Fence, Done: doneOf(done, hull), Unrecoverable: lost})
 }
 
 // yield leaves the machine to the live path for as long as that needs it, but
