@@ -28,8 +28,24 @@ func TestSamplerMeasuresByRole(t *testing.T) {
 	if s.peakBytes(roleSink) != 0 {
 		t.Error("a sink was seen")
 	}
+	if v := s.total.values; len(v) == 0 || v[0] < 1 {
+		t.Error("no memory of root and plugins together")
+	}
 	if len(s.rss().values) == 0 {
 		t.Error("no memory of the root over time")
+	}
+}
+
+// A plugin that was started several times counts once, and the broker and the
+// database not at all.
+func TestPeakByProgram(t *testing.T) {
+	s := &sampler{tracks: map[int]*track{
+		1: {role: roleSink, program: "parquet", peak: 5}, 2: {role: roleSink, program: "parquet", peak: 7}, 3: {role: roleSink, program: "postgres", peak: 1},
+		4: {role: roleHost, peak: 9}, 5: {role: roleBroker, peak: 100}, 6: {role: roleDatabase, peak: 100},
+	}}
+	got := s.peakByProgram()
+	if len(got) != 3 || got["parquet"] != 7 || got["postgres"] != 1 || got[""] != 9 {
+		t.Errorf("%v", got)
 	}
 }
 

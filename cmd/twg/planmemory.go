@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/host/plugins"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -20,14 +21,42 @@ type memoryPlan struct {
 	// RecoveryBytes are recovery's budget, or one frame if that is larger, and
 	// the frame that is being read, for each secondary.
 	RecoveryBytes int64 `json:"recovery_bytes,omitempty"`
+	// ReadAheadBytes is what raw may have sent that recovery has not read.
+	ReadAheadBytes int64 `json:"read_ahead_bytes,omitempty"`
+	// Processes are the plugins that run, ProcessBytes what the host has for
+	// their connections.
+	Processes     int   `json:"processes"`
+	ProcessBytes  int64 `json:"process_bytes"`
 	ConstantBytes int64 `json:"constant_bytes"`
 	CeilingBytes  int64 `json:"ceiling_bytes"`
 	lanes         []string
 }
 
-// hostConstant is what a host takes without any record: code, buffers of the
-// connections to its plugins, and the collector's headroom for both.
-const hostConstant = 64 << 20
+// hostConstant is what a host takes besides records and connections: code, and
+// the collector's headroom.
+//
+// Measured as the highest resident memory (VmHWM) of the host on linux/amd64, of
+// which 20 MiB are pages of the program's file, with budgets of 4 MiB and 1 MiB:
+//
+//	                               idle      400,000 records of 0.5 KB
+//	                               (MiB)     (MiB)   beyond the budgets
+//	1 pipeline, 2 processes        26.3      33.5    28.4
+//	  + 1 secondary, 4             27.6      49.2    41.0
+//	  + 3 secondaries, 8           29.1      62.8    48.4
+//	  + 8 secondaries, 18          31.4      82.9    52.8
+//	8 pipelines, 16                31.2      67.6    27.1
+//	4 pipelines + 1 secondary, 16            71.2    38.4
+//
+// and with 40 records of 7 MB, beyond the budgets: 31.1 alone, 34.5 with one
+// secondary, 30.5 with three. So it is 25 to 31 MiB without recovery; 0.3 MiB for
+// each process, busy or not; and what recovery adds is what raw sends ahead of
+// it, 12.6, 20.0 and 24.4 MiB, which flow control bounds. The rest of the
+// constant is for what was not tried.
+const hostConstant = 48 << 20
+
+// processBytes is a plugin's connection: goroutines, and the transport's
+// buffers.
+const processBytes = 512 << 10
 
 // frameOverhead is what a frame may have besides its records' bytes when it
 // carries one record of the largest size: header, offsets, padding.
@@ -56,9 +85,26 @@ func planMemory(p *checkedPipeline) memoryPlan {
 	if p.Role != config.RoleIngest && len(secondaries) > 0 {
 		// A frame that passes the budget is held alone, beside its copy.
 		m.RecoveryBytes = int64(len(secondaries)) * (max(p.Recovery.Budget, frame) + frame)
+		m.ReadAheadBytes = plugins.ReadAhead(len(secondaries))
 	}
-	m.CeilingBytes = m.BudgetBytes + m.FrameBytes + m.LanesBytes + m.RecoveryBytes + m.ConstantBytes
+	m.Processes = processes(p)
+	m.ProcessBytes = int64(m.Processes) * processBytes
+	m.CeilingBytes = m.BudgetBytes + m.FrameBytes + m.LanesBytes + m.RecoveryBytes + m.ReadAheadBytes + m.ProcessBytes + m.ConstantBytes
 	return m
+}
+
+// processes counts the plugins that a host runs for a pipeline: a secondary has
+// one for its lane and one for recovery.
+func processes(p *checkedPipeline) int {
+	each := 2
+	if p.Role != config.RoleBoth {
+		each = 1
+	}
+	n := 1 + each*len(p.secondaries())
+	if p.Role != config.RoleRecovery {
+		n++
+	}
+	return n
 }
 
 // text is the sum for people.
@@ -69,8 +115,9 @@ func (m memoryPlan) text() string {
 	}
 	parts = append(parts, m.lanes...)
 	if m.RecoveryBytes > 0 {
-		parts = append(parts, bytesText(m.RecoveryBytes)+" for recovery (for each sink its budget, or a frame that is larger, and the frame that is being read)")
+		parts = append(parts, bytesText(m.RecoveryBytes)+" for recovery (for each sink its budget, or a frame that is larger, and the frame that is being read)",
+			bytesText(m.ReadAheadBytes)+" that the raw sink sends ahead of it")
 	}
-	return fmt.Sprintf("at most %s: %s, and a constant of %s. Plugins have memory of their own.",
-		bytesText(m.CeilingBytes), strings.Join(parts, ", "), bytesText(m.ConstantBytes))
+	return fmt.Sprintf("at most %s: %s, %s for the connections to %d plugins, and a constant of %s. Plugins have memory of their own.",
+		bytesText(m.CeilingBytes), strings.Join(parts, ", "), bytesText(m.ProcessBytes), m.Processes, bytesText(m.ConstantBytes))
 }

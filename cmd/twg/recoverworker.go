@@ -186,7 +186,7 @@ func (j *recovering) report(ctx context.Context, progress func(recoverResult)) {
 			return
 		case <-tick.C:
 			b := j.worker.Backlog()
-			progress(recoverResult{Windows: b.Windows, Rebuilt: b.Rebuilt, Rejected: b.SetAside, Left: max(b.Positions-b.Rebuilt, 0)})
+			progress(recoverResult{Windows: b.Windows, Rebuilt: b.Rebuilt, Rejected: b.SetAside, Left: b.Positions})
 		}
 	}
 }

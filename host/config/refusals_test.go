@@ -42,10 +42,7 @@ func (r *rawFirst) check() Diagnostics {
 // Each rule refuses what breaks it, and nothing else does. A message names the
 // sink (for R4 the source), what is missing and the way out.
 func TestRefusals(t *testing.T) {
-	for name, c := range map[string]struct {
-		breaks func(*rawFirst)
-		says   []string // nil: it is allowed
-	}{
+	refused(t, map[string]refusal{
 		"no rule": {func(*rawFirst) {}, nil},
 
 		"R1: durable is not said": {func(r *rawFirst) { r.write("durable = true", "") }, []string{"durable = true", `"db"`, "Write durable"}},
@@ -55,19 +52,9 @@ func TestRefusals(t *testing.T) {
 		"R1: no offset store":     {func(r *rawFirst) { r.raw.OffsetStore = false }, []string{"capability offset_store", `"db"`, "Choose another sink"}},
 		"R1: tables only":         {func(r *rawFirst) { r.raw.Shapes = []sdk.Shape{sdk.ShapeTable} }, []string{"shape raw", `"db"`, "Choose a sink"}},
 
-		"R2: not durable, unsaid":   {func(r *rawFirst) { r.lake.Durable = false }, []string{"capability durable", `"lake"`, "write durable = false"}},
-		"R2: not durable, claimed":  {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = true\n") }, []string{"capability durable", `"lake"`, "Write durable = false"}},
-		"R2: not durable, accepted": {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = false\n") }, nil},
-		"R2: flushes later, unsaid": {func(r *rawFirst) { r.lake.Durable, r.lake.DurableFlush = false, true }, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
-		"R2: flushes later, claimed": {func(r *rawFirst) {
-			r.lake.Durable, r.lake.DurableFlush = false, true
-			r.write(`"secondary"`, "\"secondary\"\ndurable = true\n")
-		}, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
-		"R2: flushes later, accepted": {func(r *rawFirst) {
-			r.lake.Durable, r.lake.DurableFlush = false, true
-			r.write(`"secondary"`, "\"secondary\"\ndurable = false\n")
-		}, nil},
-		"R1: a gate that flushes later":      {func(r *rawFirst) { r.raw.Durable, r.raw.DurableFlush = false, true }, []string{"capability durable", `"db"`, "Choose another sink"}},
+		"R2: not durable, unsaid":            {func(r *rawFirst) { r.lake.Durable = false }, []string{"capability durable", `"lake"`, "write durable = false"}},
+		"R2: not durable, claimed":           {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = true\n") }, []string{"capability durable", `"lake"`, "Write durable = false"}},
+		"R2: not durable, accepted":          {func(r *rawFirst) { r.lake.Durable = false; r.write(`"secondary"`, "\"secondary\"\ndurable = false\n") }, nil},
 		"R2: neither replayable nor a store": {func(r *rawFirst) { r.lake.AppendOnly = true }, nil},
 
 		"R3: nobody keeps the position": {func(r *rawFirst) { r.source.Position = sdk.PositionStore; r.raw.OffsetStore = false }, []string{"capability offset_store", `"db"`, "Choose a"}},
@@ -87,19 +74,19 @@ func TestRefusals(t *testing.T) {
 		"lanes: the name is raw's": {func(r *rawFirst) { r.write(`"lake"`, `"raw"`) }, []string{"Reserved name", `"raw"`, "another name"}},
 		"lanes: the names are one": {func(r *rawFirst) { r.write(`"lake"`, `"db"`) }, []string{"used twice", "its own name"}},
 		"lanes: one target":        {func(r *rawFirst) { r.lake.Targets = r.raw.Targets }, []string{"one target", `"lake"`, "table raw", "of its own"}},
-		"lanes: one target, spelled differently": {func(r *rawFirst) {
-			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table public.raw at h1", "table public.raw at h2"}, []string{"table public.raw at h2"}
-		}, []string{"one target", `"lake"`, "table public.raw at h2", "table raw", "table lake", "of its own"}},
-		"lanes: spelled alike, and not one": {func(r *rawFirst) {
-			r.lake.Targets = r.raw.Targets
-			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table a.raw"}, []string{"table b.raw"}
-		}, nil},
-		"lanes: only one says its canonical name": {func(r *rawFirst) {
-			r.lake.Targets, r.raw.CanonicalTargets = r.raw.Targets, []string{"table public.raw"}
-		}, []string{"one target", `"lake"`, "table raw"}},
-		"lanes: two raws": {func(r *rawFirst) { r.write(`role = "secondary"`, "role = \"primary-raw\"\ndurable = true\n") }, []string{"Second gating sink", `"db"`, `"secondary"`}},
-		"lanes: no raw":   {func(r *rawFirst) { r.write(`role    = "primary-raw"`, "") }, []string{"without primary-raw", `"lake"`, `"primary-raw"`}},
-	} {
+		"lanes: two raws":          {func(r *rawFirst) { r.write(`role = "secondary"`, "role = \"primary-raw\"\ndurable = true\n") }, []string{"Second gating sink", `"db"`, `"secondary"`}},
+		"lanes: no raw":            {func(r *rawFirst) { r.write(`role    = "primary-raw"`, "") }, []string{"without primary-raw", `"lake"`, `"primary-raw"`}},
+	})
+}
+
+// refusal breaks a rule.
+type refusal struct {
+	breaks func(*rawFirst)
+	says   []string // nil: it is allowed
+}
+
+func refused(t *testing.T, cases map[string]refusal) {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := newRawFirst()
 			c.breaks(r)
@@ -112,6 +99,38 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A sink that is durable only after a flush may be a secondary, on purpose.
+func TestRefusalsOfLaterFlushes(t *testing.T) {
+	refused(t, map[string]refusal{
+		"R2: flushes later, unsaid": {func(r *rawFirst) { r.lake.Durable, r.lake.DurableFlush = false, true }, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
+		"R2: flushes later, claimed": {func(r *rawFirst) {
+			r.lake.Durable, r.lake.DurableFlush = false, true
+			r.write(`"secondary"`, "\"secondary\"\ndurable = true\n")
+		}, []string{"capability durable", `"lake"`, "is rebuilt", "write durable = false"}},
+		"R2: flushes later, accepted": {func(r *rawFirst) {
+			r.lake.Durable, r.lake.DurableFlush = false, true
+			r.write(`"secondary"`, "\"secondary\"\ndurable = false\n")
+		}, nil},
+		"R1: a gate that flushes later": {func(r *rawFirst) { r.raw.Durable, r.raw.DurableFlush = false, true }, []string{"capability durable", `"db"`, "Choose another sink"}},
+	})
+}
+
+// Targets are compared by their canonical names, where both sinks say them.
+func TestRefusalsOfTargets(t *testing.T) {
+	refused(t, map[string]refusal{
+		"lanes: one target, spelled differently": {func(r *rawFirst) {
+			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table public.raw at h1", "table public.raw at h2"}, []string{"table public.raw at h2"}
+		}, []string{"one target", `"lake"`, "table public.raw at h2", "table raw", "table lake", "of its own"}},
+		"lanes: spelled alike, and not one": {func(r *rawFirst) {
+			r.lake.Targets = r.raw.Targets
+			r.raw.CanonicalTargets, r.lake.CanonicalTargets = []string{"table a.raw"}, []string{"table b.raw"}
+		}, nil},
+		"lanes: only one says its canonical name": {func(r *rawFirst) {
+			r.lake.Targets, r.raw.CanonicalTargets = r.raw.Targets, []string{"table public.raw"}
+		}, []string{"one target", `"lake"`, "table raw"}},
+	})
 }
 
 func saidByOne(diags Diagnostics, want []string) bool {

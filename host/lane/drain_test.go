@@ -50,20 +50,20 @@ func (w *drainWriter) Flush(_ context.Context, seq uint64) error {
 
 func (w *drainWriter) Close(context.Context) error { return nil }
 
+type drainCase struct {
+	name  string
+	sink  *drainSink
+	flush bool // a sink with DurableFlush
+	// How many positions are covered, below which one nothing is on its way any
+	// more, how many batches were shed, and whether Drain used all its time.
+	held, floor, sheds int64
+	late               bool
+}
+
 // What Drain leaves behind, for recovery and for the next start.
 func TestDrain(t *testing.T) {
 	always := func(k sdk.OutcomeKind) func(int) sdk.OutcomeKind { return func(int) sdk.OutcomeKind { return k } }
-	const limit = 10 * time.Second
-	cases := []struct {
-		name  string
-		sink  *drainSink
-		flush bool // a sink with DurableFlush
-		// Of three batches of ten positions: how many positions are covered, below
-		// which one nothing is on its way any more, how many batches were shed,
-		// and whether Drain used all its time.
-		held, floor, sheds int64
-		late               bool
-	}{
+	cases := []drainCase{
 		{"all is answered", &drainSink{answer: always(sdk.Durable)}, false, 30, 30, 0, false},
 		{"no session: all is recovery's at once", &drainSink{open: errors.New("away"), answer: always(sdk.Durable)}, false, 0, 30, 3, false},
 		{"sent and not answered: it may have landed, and the floor stays below it", &drainSink{answer: always(0)}, false, 0, 0, 0, true},
@@ -84,49 +84,59 @@ func TestDrain(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &laneStore{t: &target{durable: map[int64]bool{}}}
-				for pos := range int64(30) {
-					store.t.durable[pos] = true // what a receipt says is not this test's
-				}
-				l := New(Config{Name: "copy", Sink: c.sink, DurableFlush: c.flush, Store: store, Buffer: 1 << 20, Attempts: 3, MaxAckDelay: time.Hour,
-					Limits: sdk.DefaultLimits, Logger: slog.New(slog.DiscardHandler)})
-				l.Begin(modelStream, 0)
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan struct{})
-				go func() { defer close(done); l.Run(ctx) }()
-				synctest.Wait()
-				for at := int64(0); at < 30; at += 10 {
-					l.Offer(positionsBatch(t, at, 10), []sdk.RowRange{{From: 0, To: 10}})
-					l.Advance(modelStream, at+10)
-				}
-				synctest.Wait()
-				began := time.Now()
-				bound, end := context.WithTimeout(ctx, limit)
-				if err := l.Drain(bound); err != nil {
-					t.Error(err)
-				}
-				end()
-				if took := time.Since(began); (took >= limit) != c.late {
-					t.Errorf("Drain took %v of %v", took, limit)
-				}
-				held := int64(0)
-				for _, i := range store.held.Held() {
-					held += i.Next - i.From
-				}
-				if s := l.Status(); held != c.held || store.floor != c.floor || s.Sheds != c.sheds {
-					t.Errorf("%d covered, live floor %d, %d shed; want %d, %d, %d", held, store.floor, s.Sheds, c.held, c.floor, c.sheds)
-				}
-				l.Offer(positionsBatch(t, 30, 10), []sdk.RowRange{{From: 0, To: 10}})
-				if s := l.Status(); s.Sheds != c.sheds+1 {
-					t.Error("a batch was taken after Drain")
-				}
-				if c.flush && !c.sink.flushed {
-					t.Error("nobody asked for a flush")
-				}
-				cancel()
-				<-done
-			})
+			synctest.Test(t, func(t *testing.T) { c.play(t) })
 		})
+	}
+}
+
+// drainLimit bounds Drain.
+const drainLimit = 10 * time.Second
+
+// play offers three batches of ten positions, and drains.
+func (c drainCase) play(t *testing.T) {
+	store := &laneStore{t: &target{durable: map[int64]bool{}}}
+	for pos := range int64(30) {
+		store.t.durable[pos] = true // what a receipt says is not this test's
+	}
+	l := New(Config{Name: "copy", Sink: c.sink, DurableFlush: c.flush, Store: store, Buffer: 1 << 20, Attempts: 3, MaxAckDelay: time.Hour,
+		Limits: sdk.DefaultLimits, Logger: slog.New(slog.DiscardHandler)})
+	l.Begin(modelStream, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); l.Run(ctx) }()
+	synctest.Wait()
+	for at := int64(0); at < 30; at += 10 {
+		l.Offer(positionsBatch(t, at, 10), []sdk.RowRange{{From: 0, To: 10}})
+		l.Advance(modelStream, at+10)
+	}
+	synctest.Wait()
+	began := time.Now()
+	bound, end := context.WithTimeout(ctx, drainLimit)
+	if err := l.Drain(bound); err != nil {
+		t.Error(err)
+	}
+	end()
+	if took := time.Since(began); (took >= drainLimit) != c.late {
+		t.Errorf("Drain took %v of %v", took, drainLimit)
+	}
+	c.judge(t, l, store)
+	cancel()
+	<-done
+}
+
+func (c drainCase) judge(t *testing.T, l *Lane, store *laneStore) {
+	held := int64(0)
+	for _, i := range store.held.Held() {
+		held += i.Next - i.From
+	}
+	if s := l.Status(); held != c.held || store.floor != c.floor || s.Sheds != c.sheds {
+		t.Errorf("%d covered, live floor %d, %d shed; want %d, %d, %d", held, store.floor, s.Sheds, c.held, c.floor, c.sheds)
+	}
+	l.Offer(positionsBatch(t, 30, 10), []sdk.RowRange{{From: 0, To: 10}})
+	if s := l.Status(); s.Sheds != c.sheds+1 {
+		t.Error("a batch was taken after Drain")
+	}
+	if c.flush && !c.sink.flushed {
+		t.Error("nobody asked for a flush")
 	}
 }

@@ -66,6 +66,7 @@ type piece struct {
 	rows     []sdk.RowRange // of each span
 	open     []bool         // of each span: not settled
 	asked    []bool         // of each span: sent in this session and not answered
+	stale    []bool         // of each span: its run was dropped; not sent any more
 	attempts int
 	freed    bool
 	sent     bool // in this session or an earlier one: it may have landed
@@ -142,7 +143,7 @@ func (l *Lane) Offer(b *sdk.Batch, rows []sdk.RowRange) {
 	}
 	l.last++
 	l.bytes += b.Bytes()
-	l.queue = append(l.queue, &piece{id: l.last, batch: b, rows: rows, open: slices.Repeat([]bool{true}, len(b.Spans))})
+	l.queue = append(l.queue, &piece{id: l.last, batch: b, rows: rows, open: slices.Repeat([]bool{true}, len(b.Spans)), stale: make([]bool, len(b.Spans))})
 	wake(l.wakeWriter)
 }
 
@@ -174,11 +175,33 @@ func (l *Lane) Drop(s sdk.Stream) {
 		return
 	}
 	st.dropped = true
+	l.markStale(s)
 	l.dropQueued()
 	// What is in flight may still land: the floor stays below it, also if its
 	// session dies before it is answered.
 	st.frontier = min(st.frontier, l.lowestOpen(s))
 	wake(l.wakeRecorder)
+}
+
+// markStale says of what is held of s that its run is over: the stream may begin
+// anew before it comes back, and recovery has it then. l.mu is held.
+func (l *Lane) markStale(s sdk.Stream) {
+	mark := func(p *piece) {
+		for i, sp := range p.batch.Spans {
+			p.stale[i] = p.stale[i] || sp.Stream == s
+		}
+	}
+	for _, p := range l.queue {
+		mark(p)
+	}
+	for p := range l.later {
+		mark(p)
+	}
+	if l.ses != nil {
+		for _, p := range l.ses.sent {
+			mark(p)
+		}
+	}
 }
 
 // free gives a piece's memory back if none of it is open. l.mu is held.

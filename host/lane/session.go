@@ -164,12 +164,12 @@ func (l *Lane) ended(ses *session, err error) {
 	l.dropQueued()
 }
 
-// dropQueued takes what is of streams that were dropped out of the queue. l.mu
+// dropQueued takes what is of runs that were dropped out of the queue. l.mu
 // is held.
 func (l *Lane) dropQueued() {
 	l.queue = slices.DeleteFunc(l.queue, func(p *piece) bool {
 		for i, sp := range p.batch.Spans {
-			if l.stream(sp.Stream).dropped {
+			if p.stale[i] || l.stream(sp.Stream).dropped {
 				p.open[i] = false
 			}
 		}

@@ -157,7 +157,8 @@ func (w *secondaryWriter) flush(seq uint64) bool {
 	if !w.s.lane.flushes || seq == 0 || w.wrote < seq || seq < w.said {
 		return true
 	}
-	time.Sleep(x.pause(200 * time.Millisecond)) // receipts are out, and nothing is durable
+	// Receipts are out, and nothing is durable. Close waits for it as well.
+	pause(context.Background(), x.pause(200*time.Millisecond))
 	if w.s.restarts() != w.restarts || x.fault(25, "secondary died before the flush") {
 		w.ses.Fail(errors.New("killed"))
 		return false

@@ -407,6 +407,10 @@ func TestSinkBreaksTheProtocol(t *testing.T) {
 		"a batch never sent": func(w *fakeWriter, b *sdk.Batch) {
 			w.ses.Report(sdk.Receipt{Session: w.ses.ID, Seq: b.Seq + 1000, Outcomes: sdk.AllDurable(w.ses.ID, b).Outcomes})
 		},
+		"written, of a sink that gates": func(w *fakeWriter, b *sdk.Batch) {
+			w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Written, ""))
+			w.ses.Flushed(b.Seq)
+		},
 		"beyond the span": func(w *fakeWriter, b *sdk.Batch) {
 			r := sdk.AllDurable(w.ses.ID, b)
 			r.Outcomes[0].Next += 5

@@ -5,36 +5,60 @@ import (
 	"time"
 
 	"github.com/twg-io/twg/host/recovery"
+	"github.com/twg-io/twg/sdk"
 )
 
-// Recovery yields while the source has more than is read in a second, and not
-// for one that gives nothing.
+// Recovery yields while more is left than is done in a quarter of a second, and
+// not for a live path that stands.
 func TestPressure(t *testing.T) {
 	type step struct {
-		read, left int64 // in this half second; behind it
-		behind     bool
+		times       int // so many quarters of a second
+		moved, left int64
+		behind      bool // after the last of them
 	}
 	for _, c := range []struct {
 		name  string
 		steps []step
 	}{
-		{"nothing is known yet", []step{{0, 1_000_000, false}}},
-		{"catching up", []step{{0, 900, false}, {100, 800, true}, {100, 700, true}}},
-		{"caught up", []step{{0, 500, false}, {100, 400, true}, {200, 200, false}, {200, 0, false}}},
-		{"steady", []step{{0, 0, false}, {1000, 50, false}, {1000, 900, false}, {1000, 0, false}}},
-		{"falls behind", []step{{0, 0, false}, {1000, 50, false}, {500, 3000, true}}},
-		{"a short stop", []step{{0, 900, false}, {100, 800, true}, {0, 800, true}, {100, 700, true}}},
-		{"the source gives nothing", []step{{0, 900, false}, {2, 800, true}, {0, 800, true}, {0, 800, true}, {0, 800, false}}},
-		{"streams are taken away", []step{{100, 900, false}, {-100, 0, false}}},
+		{"nothing is known yet", []step{{1, 0, 1_000_000, false}}},
+		{"catching up", []step{{1, 0, 900, false}, {1, 25, 875, true}, {20, 25, 300, true}, {1, 25, 30, true}, {1, 25, 20, false}}},
+		{"steady", []step{{20, 250, 100, false}, {1, 250, 240, false}}},
+		{"falls behind", []step{{20, 250, 100, false}, {4, 125, 3000, true}}},
+		{"in jumps", []step{{1, 0, 900, false}, {1, 100, 800, true}, {2, 0, 800, true}, {1, 100, 700, true}, {2, 0, 700, true}}},
+		{"it stands", []step{{1, 0, 900, false}, {4, 50, 700, true}, {40, 0, 700, false}}},
 	} {
 		var p pressure
-		now, tail := time.Unix(1000, 0), int64(0)
+		now := time.Unix(1000, 0)
 		for i, s := range c.steps {
-			now, tail = now.Add(time.Second/2), tail+s.read
-			p.see(now, tail, s.left)
+			for range s.times {
+				now = now.Add(pressureEvery)
+				p.see(now, s.moved, s.left)
+			}
 			if p.behind != s.behind {
 				t.Errorf("%s, step %d: behind %t, want %t (rate %v)", c.name, i, p.behind, s.behind, p.rate)
 			}
+		}
+	}
+}
+
+// A stream that was started anew has not moved by its position.
+func TestProgressOfARun(t *testing.T) {
+	for _, holds := range []bool{false, true} {
+		p := New(Config{SinkCaps: sdk.Capabilities{HoldsUntilClose: holds}})
+		s := sdk.Stream{Cluster: "c", Topic: "t"}
+		st := &stream{key: s, run: 7, end: 1000}
+		if _, err := p.gate.Start(7, s, 100, 100, sdk.GranularityBatch); err != nil {
+			t.Fatal(err)
+		}
+		if moved, left := p.progress(st); moved != 0 || left != 900 {
+			t.Errorf("a new run: moved %d, left %d", moved, left)
+		}
+		if err := p.gate.Track(1, []sdk.Span{{Stream: s, Run: 7, From: 100, Next: 300}}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]int64{false: 0, true: 200}[holds]
+		if moved, left := p.progress(st); moved != want || left != 900-want {
+			t.Errorf("holds %t: after 200 were read: moved %d, left %d", holds, moved, left)
 		}
 	}
 }
@@ -46,7 +70,7 @@ func TestYieldFollowsTheLiveRate(t *testing.T) {
 		workers int
 		want    time.Duration
 	}{
-		{0, 1, 0}, {1, 1, mostYield}, {1 << 40, 1, leastYield}, {32_000, 1, time.Second}, {32_000, 2, mostYield}, {64_000, 2, time.Second},
+		{0, 1, 0}, {1, 1, mostYield}, {1 << 40, 1, leastYield}, {64_000, 1, time.Second}, {64_000, 2, 2 * time.Second}, {64_000, 9, mostYield},
 	} {
 		p := &Pipeline{workers: make([]*recovery.Worker, c.workers)}
 		p.pressed.Store(c.rate)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -40,6 +41,8 @@ type sim struct {
 	hosts   []*simHost // that live
 	begun   int
 	topics  int
+	mem     *disk.Mem  // where the store is the real one; nil: the world's own
+	procs   []*simHost // those that have it open
 	lanes   []*simLane // all that ever were
 	wanted  []*simLane // in the configuration now
 	rawDown time.Time  // until then
@@ -74,6 +77,9 @@ func newSim(t *testing.T, seed uint64, bug string) *sim {
 	defer s.mu.Unlock()
 	s.pr = s.profile()
 	s.noClock = s.roll("world", 2) == 0
+	if s.pr.files && bug == "" {
+		s.mem, s.noClock = disk.NewMem(), true
+	}
 	for range s.pr.topics {
 		s.createTopic(fmt.Sprint("t", s.topics), "i0")
 		s.topics++
@@ -152,14 +158,19 @@ func (s *sim) step(what, who string, p *simStream, a, b int64) {
 		e.stream = p.name
 	}
 	s.story[s.steps%len(s.story)] = e
-	if *story != "" {
-		s.whole.WriteString(e.String())
-	}
 	s.steps++
-	s.did[what]++
+	s.note(e)
+}
+
+// note counts what is not a step of its own. The lock is held.
+func (s *sim) note(e simEvent) {
+	s.did[e.what]++
 	h := fnv.New64a()
 	h.Write([]byte(e.String()))
 	s.digest += h.Sum64()
+	if *story != "" {
+		s.whole.WriteString(e.String())
+	}
 }
 
 // wrong notes a broken rule. The lock is held.

@@ -30,6 +30,7 @@ type simHost struct {
 	since          time.Time     // of its death, or of its sleep
 	thaw           chan struct{} // nil: it is awake
 	deaths         []func()      // what dies with it
+	proc           *simProcess   // that has the directory open, if it is one
 	largest        int64         // frame that it was given
 }
 
@@ -101,8 +102,18 @@ func (h *simHost) kill(what string) {
 	for _, f := range h.deaths {
 		f()
 	}
-	h.cancel()
-	h.s.graves.Go(func() { <-h.done })
+	if h.cancel != nil { // it is not a command
+		h.cancel()
+		h.s.graves.Go(func() { <-h.done })
+	}
+}
+
+// exit ends a process that has come to its end. The lock is held.
+func (h *simHost) exit() {
+	h.dead, h.since = true, time.Now()
+	for _, f := range h.deaths {
+		f()
+	}
 }
 
 // bury takes a host out of those that live. The lock is held.
@@ -195,7 +206,7 @@ func (h *simHost) arrive(d *rand.Rand, who, op string, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case h.dead && d.IntN(2) == 0:
+	case h.dead && (s.mem != nil || d.IntN(2) == 0):
 		return errDead
 	case s.faultBy(d, who, 40, "a call failed"):
 		return fmt.Errorf("%s: connection refused", op)
@@ -225,6 +236,7 @@ func (h *simHost) check() {
 		h.bury()
 		if err != nil && strings.Contains(err.Error(), "within a minute") {
 			h.s.step("halted in a duel", h.name, nil, 0, 0)
+			h.exit()
 			h.cancel()
 			return
 		}

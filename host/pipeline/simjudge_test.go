@@ -222,7 +222,12 @@ func (s *sim) command(l *simLane, retry bool) {
 	w := recovery.New(recovery.Config{Lane: l.name, Pipeline: "p", Owner: h.name, Raw: store, Store: store, Sink: simSecondary{h, l, "command"}, Limits: sdk.DefaultLimits,
 		WindowRows: c.WindowRows, WindowDuration: c.WindowDuration, LeaseTTL: c.LeaseTTL, Budget: c.Budget, Interval: c.Interval, Attempts: 3,
 		Stop: make(chan struct{}), Alarm: func(string) {}, Logger: quiet()})
-	defer w.Close(ctx)
+	defer func() {
+		w.Close(ctx)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		h.exit()
+	}()
 	for range 5 {
 		if _, err := w.Once(ctx, nil, recovery.Options{WindowRows: c.WindowRows, RetrySetAside: retry}); err == nil {
 			return
@@ -252,6 +257,9 @@ func (s *sim) judge() {
 	defer s.mu.Unlock()
 	if len(s.broken) > 0 {
 		return
+	}
+	if s.mem != nil {
+		s.lookAtStore()
 	}
 	for _, p := range s.streams {
 		for pos := p.base; pos < p.end; pos++ {

@@ -27,6 +27,7 @@ type simProfile struct {
 	lazy               time.Duration // and a secondary's write
 	rare               int           // of faults
 	contended          bool          // whoever works on a window may be in for something
+	files              bool          // the store is the real one of a Parquet directory
 	violent            bool          // hosts do not live long
 	sleep, lease       time.Duration
 	hosts, lanes       int
@@ -60,6 +61,7 @@ func (s *sim) profile() simProfile {
 		windowRows: pick[int64](s, 1, 10, 60, 1000, 100_000), lazyPrune: pick(s, true, false, false),
 		tick: pick(s, 300*time.Millisecond, 2*time.Second, 8*time.Second),
 	}
+	pr.files = pick(s, true, false, false)
 	pr.windowRows = max(pr.windowRows, pr.backlog/100) // or there would be little else than claims
 	return pr
 }

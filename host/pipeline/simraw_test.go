@@ -212,7 +212,7 @@ func (w *simWriter) transaction(f []*sdk.Batch) (rs []sdk.Receipt, ok bool) {
 	s := w.r.h.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rawIsDown() || s.fault(w.who, 40, "sink died before the write") {
+	if s.rawIsDown() || s.mem != nil && w.r.h.dead || s.fault(w.who, 40, "sink died before the write") {
 		return nil, false
 	}
 	stale := map[sdk.Span]bool{}
@@ -230,6 +230,9 @@ func (w *simWriter) transaction(f []*sdk.Batch) (rs []sdk.Receipt, ok bool) {
 			switch {
 			case stale[sp]:
 				s.step("fenced", w.who, s.byKey[sp.Stream], sp.From, sp.Next)
+				if s.mem != nil {
+					w.r.h.record(s.byKey[sp.Stream], sp.Epoch, []coverage.Interval{{From: sp.From, Next: sp.Next}})
+				}
 				o.Kind = sdk.Fenced
 			case retry:
 				o.Kind = sdk.Retryable
@@ -325,6 +328,9 @@ func (s *sim) hold(h *simHost, b *sdk.Batch, p *simStream, from, next int64) {
 			}
 		}
 	}
+	if missing := p.cov.Missing(coverage.Interval{From: from, Next: next}); s.mem != nil && len(missing) > 0 {
+		h.record(p, p.epoch, missing)
+	}
 	p.cov.AddHeld(coverage.Interval{From: from, Next: next})
 	s.undo = append(s.undo, func() {
 		for _, pos := range added {
@@ -347,11 +353,14 @@ func (s *sim) sync(who string) {
 // is held.
 func (s *sim) cutRaw() {
 	s.step("raw's power cut", "raw", nil, int64(len(s.undo)), 0)
+	if s.mem != nil {
+		s.powerCut()
+	}
 	for _, f := range slices.Backward(s.undo) {
 		f()
 	}
 	s.undo = nil
-	s.rawDown = time.Now().Add(s.withinLocked("raw", 20*time.Second))
+	s.rawDown = time.Now().Add(s.withinLocked("raw", min(3*s.pr.tick, 20*time.Second)))
 	for _, p := range s.streams {
 		if hole := p.cov.FirstHole(); p.committed > hole && !p.deleted {
 			s.wrong("INV1: after a power cut %s is committed at %d, raw has all below %d", p.name, p.committed, hole)

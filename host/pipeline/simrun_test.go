@@ -90,7 +90,9 @@ func (s *sim) happen() {
 	case k < 6 && h != nil && (s.pr.violent || s.roll("conductor", 4) == 0):
 		s.toHost(h)
 	case k < 8:
-		s.cutRaw()
+		if s.roll("conductor", 3) == 0 {
+			s.cutRaw()
+		}
 	case k < 10:
 		s.cutPower(l)
 	case k < 14:
@@ -165,6 +167,7 @@ func (s *sim) stopped(h *simHost) {
 	defer s.mu.Unlock()
 	if !h.dead {
 		h.bury()
+		h.exit()
 		if err != nil {
 			s.wrong("the stop of %s failed: %v", h.name, err)
 		}

@@ -29,8 +29,18 @@ func (s *sim) now() time.Time { return time.Now().Add(s.clock) }
 
 func (r simRaw) PlanWindows(ctx context.Context, lane string, ws []sdk.RecoveryWindow) (out []sdk.RecoveryWindow, _ error) {
 	s := r.h.s
-	err := r.store(ctx, "plan", lane, func() {
+	err := r.try(ctx, "plan", lane, func() (err error) {
 		l := s.lane(lane)
+		real := map[sdk.Window]uint64{}
+		if s.mem != nil {
+			if out, err = r.h.disk().PlanWindows(ctx, lane, ws); err != nil {
+				return err
+			}
+			for _, n := range out {
+				real[n.Window] = n.ID
+			}
+			out = nil
+		}
 		for _, n := range ws {
 			p := s.byKey[n.Stream]
 			if floor := l.part(p).floor; n.Next > floor {
@@ -42,10 +52,17 @@ func (r simRaw) PlanWindows(ctx context.Context, lane string, ws []sdk.RecoveryW
 			}
 			s.seq++
 			n.ID, n.Lane, n.Lease = s.seq, lane, 0
+			if s.mem != nil {
+				n.ID, n.Lease = real[n.Window], sdk.NoClock
+			}
 			l.windows = append(l.windows, &simWindow{RecoveryWindow: n, lane: l, changed: time.Now()})
 			out = append(out, n)
 			s.step("window planned", lane, p, n.From, n.Next)
 		}
+		if s.mem != nil && len(real) != len(out) {
+			s.wrong("the store planned %d windows, it should be %d", len(real), len(out))
+		}
+		return nil
 	})
 	return out, err
 }
@@ -62,29 +79,40 @@ func (s *sim) present(x *simWindow) sdk.RecoveryWindow {
 
 func (r simRaw) Windows(ctx context.Context, lane string) (out []sdk.RecoveryWindow, _ error) {
 	s := r.h.s
-	err := r.store(ctx, "windows", lane, func() {
+	err := r.try(ctx, "windows", lane, func() (err error) {
 		l := s.lane(lane)
+		if s.mem != nil {
+			s.follow(r.h, l, true)
+			out, err = r.h.disk().Windows(ctx, lane)
+			return err
+		}
 		l.windows = slices.DeleteFunc(l.windows, func(x *simWindow) bool {
 			return x.State == sdk.WindowUnrecoverable && len(l.part(s.byKey[x.Stream]).held.Missing(coverage.Interval{From: x.From, Next: x.Next})) == 0
 		})
 		for _, x := range l.windows {
 			out = append(out, s.present(x))
 		}
+		return nil
 	})
 	return out, err
 }
 
 func (r simRaw) ClaimWindow(ctx context.Context, c sdk.WindowClaim) (out *sdk.RecoveryWindow, _ error) {
 	s := r.h.s
-	err := r.store(ctx, "claim", c.Lane, func() {
+	err := r.try(ctx, "claim", c.Lane, func() (err error) {
+		if s.mem != nil {
+			out, err = r.realClaim(c)
+			return err
+		}
 		for _, x := range s.lane(c.Lane).windows {
 			if s.claimable(x, c) {
 				s.claim(r.h.name, x, c)
 				w := s.present(x)
 				out = &w
-				return
+				return nil
 			}
 		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -153,25 +181,46 @@ func (s *sim) place(id uint64) string {
 func (r simRaw) RenewWindow(ctx context.Context, id, fence uint64, ttl time.Duration) (version uint64, _ error) {
 	s := r.h.s
 	var fenced error
-	err := r.store(ctx, "renew", s.place(id), func() {
+	err := r.try(ctx, "renew", s.place(id), func() (err error) {
 		var x *simWindow
-		if x, fenced = s.fenced(r.h.name, id, fence); fenced == nil {
-			s.seq++
-			x.LeaseVersion, x.expires, x.changed = s.seq, s.now().Add(ttl), time.Now()
-			version = x.LeaseVersion
-			s.step("lease renewed", r.h.name, s.byKey[x.Stream], x.From, x.Next)
+		if s.mem != nil {
+			if version, err = r.h.disk().RenewWindow(ctx, id, fence, ttl); err != nil {
+				return err
+			}
 		}
+		if x, fenced = s.fenced(r.h.name, id, fence); fenced == nil {
+			if s.mem == nil {
+				s.seq++
+				version = s.seq
+			}
+			x.LeaseVersion, x.expires, x.changed = version, s.now().Add(ttl), time.Now()
+			s.note(simEvent{time.Since(s.began), "lease renewed", r.h.name, s.byKey[x.Stream].name, x.From, x.Next})
+		} else if s.mem != nil {
+			s.wrong("INV6: the store renews a lease for %s that is another's", r.h.name)
+		}
+		return nil
 	})
 	return version, errors.Join(fenced, err)
 }
 
 func (r simRaw) CompleteWindow(ctx context.Context, c sdk.WindowCompletion) error {
 	var fenced error
-	err := r.store(ctx, "complete", r.h.s.place(c.ID), func() {
+	err := r.try(ctx, "complete", r.h.s.place(c.ID), func() error {
 		var x *simWindow
+		if r.h.s.mem != nil {
+			if err := r.h.disk().CompleteWindow(ctx, c); err != nil {
+				return err
+			}
+		}
 		if x, fenced = r.h.s.fenced(r.h.name, c.ID, c.Fence); fenced == nil {
 			r.h.s.finish(r.h.name, x, c)
+			if r.h.s.mem != nil {
+				r.h.s.follow(r.h, x.lane, false)
+			}
+		} else if r.h.s.mem != nil {
+			r.h.s.wrong("INV6: the store lets %s complete a window that is another's", r.h.name)
 		}
+		return nil
 	})
 	if fenced != nil {
 		return fenced

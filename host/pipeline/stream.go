@@ -34,7 +34,10 @@ type stream struct {
 	held coverage.Set
 	gap  *sdk.Gap
 	// cutAs, after the log was cut, is the name under which the stream goes on.
-	cutAs  sdk.Stream
+	cutAs sdk.Stream
+	// sawAt is how far run sawRun had come when pressure last looked.
+	sawRun uint64
+	sawAt  int64
 	fences []time.Time
 	load   *flow.Stream // what it expands to; nil: not started
 	owners []string     // who fenced it, for people

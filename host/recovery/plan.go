@@ -8,6 +8,7 @@ package recovery
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/twg-io/twg/sdk"
@@ -35,6 +36,10 @@ type Options struct {
 	Within coverage.Interval
 	// RetrySetAside plans also what the sink had refused for good.
 	RetrySetAside bool
+	// Windows is how many windows that can be rebuilt a stream has at most, with
+	// those that are there; what is left is planned once there is room. 0: any
+	// number.
+	Windows int
 }
 
 // Missing returns what raw holds and the lane does not, below the live floor:
@@ -95,7 +100,7 @@ func Plan(k *Known, o Options) []sdk.RecoveryWindow {
 		return sdk.RecoveryWindow{Window: sdk.Window{Stream: k.Stream, From: i.From, Next: i.Next}, State: state, RetrySetAside: o.RetrySetAside}
 	}
 	var out []sdk.RecoveryWindow
-	for _, i := range hulls(holes(k.Missing(o)), o.WindowRows, &taken) {
+	for _, i := range hulls(holes(k.Missing(o)), o.WindowRows, &taken, k.room(o)) {
 		out = append(out, window(i, sdk.WindowOpen))
 	}
 	for _, i := range holes(k.Unrecoverable(o)) {
@@ -105,9 +110,23 @@ func Plan(k *Known, o Options) []sdk.RecoveryWindow {
 	return out
 }
 
+// room is how many more windows that can be rebuilt the stream may have.
+func (k *Known) room(o Options) int {
+	if o.Windows == 0 {
+		return math.MaxInt
+	}
+	n := o.Windows
+	for _, w := range k.Windows {
+		if w.State != sdk.WindowUnrecoverable {
+			n--
+		}
+	}
+	return n
+}
+
 // hulls joins holes into pieces of at most rows positions, none of which
-// reaches over what is taken, and cuts the larger ones.
-func hulls(holes []coverage.Interval, rows int64, taken *coverage.Set) (out []coverage.Interval) {
+// reaches over what is taken, and cuts the larger ones: the first most of them.
+func hulls(holes []coverage.Interval, rows int64, taken *coverage.Set, most int) (out []coverage.Interval) {
 	for _, h := range holes {
 		for !h.Empty() {
 			if n := len(out) - 1; n >= 0 && out[n].Next-out[n].From < rows && h.From-out[n].From < rows &&
@@ -115,6 +134,9 @@ func hulls(holes []coverage.Interval, rows int64, taken *coverage.Set) (out []co
 				out[n].Next = min(h.Next, out[n].From+rows)
 				h.From = out[n].Next
 				continue
+			}
+			if len(out) >= most {
+				return out
 			}
 			next := min(h.Next, h.From+rows)
 			out = append(out, coverage.Interval{From: h.From, Next: next})

@@ -30,8 +30,10 @@ type session struct {
 	aside   coverage.Set // what the sink refuses for good
 	written []written    // what it has and may lose
 	refused []*sent      // to be sent again
-	changed chan struct{}
-	err     error
+	// refusedBytes are those of refused, which stay in memory until then.
+	refusedBytes int64
+	changed      chan struct{}
+	err          error
 }
 
 // written is what a receipt said of the window, with nothing flushed since.
@@ -121,6 +123,7 @@ func (s *session) receipt(r sdk.Receipt) {
 		b.frame.settled()
 	default:
 		s.refused = append(s.refused, b)
+		s.refusedBytes += b.batch.Bytes()
 	}
 	s.signal()
 }
@@ -216,11 +219,19 @@ func (s *session) unanswered() int64 {
 	return s.bytes
 }
 
+// inMemory are the bytes that are unanswered, and those of them that were
+// refused and wait to be sent again.
+func (s *session) inMemory() (all, refused int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes + s.refusedBytes, s.refusedBytes
+}
+
 func (s *session) takeRefused() []*sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.refused
-	s.refused = nil
+	s.refused, s.refusedBytes = nil, 0
 	return r
 }
 

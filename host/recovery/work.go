@@ -16,6 +16,7 @@ import (
 
 var (
 	errOutOfTime = errors.New("the window's time is over")
+	errRefused   = errors.New("the secondary refuses what it is sent again and again")
 	errLeaseLost = errors.New("the lease was lost: another host works on the window")
 )
 
@@ -67,7 +68,7 @@ func (r *Worker) renew(ctx context.Context, w *sdk.RecoveryWindow, lost context.
 // rebuild looks again, under the lease, at what is missing, writes that, and
 // completes the window with what was read or was covered already.
 func (r *Worker) rebuild(ctx context.Context, w *sdk.RecoveryWindow) error {
-	known, err := Read(ctx, r.cfg.Store, r.cfg.Lane, []sdk.Stream{w.Stream})
+	known, _, err := read(ctx, r.cfg.Store, r.cfg.Lane, []sdk.Stream{w.Stream})
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (r *Worker) rebuild(ctx context.Context, w *sdk.RecoveryWindow) error {
 	late := false
 	if len(todo) > 0 {
 		err := r.deliver(ctx, w, todo)
-		if late = errors.Is(err, errOutOfTime); err != nil && !late {
+		if late = errors.Is(err, errOutOfTime); err != nil && !late && !errors.Is(err, errRefused) {
 			return err
 		}
 	}
@@ -104,12 +105,20 @@ func (r *Worker) deliver(ctx context.Context, w *sdk.RecoveryWindow, todo []cove
 		}
 		d.noteRead(read)
 	}
-	if err != nil && !errors.Is(err, errOutOfTime) {
+	if err != nil && !errors.Is(err, errOutOfTime) && !errors.Is(err, errRefused) {
 		return err
 	}
 	late := err
-	if err := d.settle(ctx); err != nil {
+	left, err := d.settle(ctx)
+	if err != nil {
 		return err
+	}
+	if left > 0 {
+		late = errRefused
+	}
+	if errors.Is(late, errRefused) {
+		d.r.log.Warn("the secondary refuses for now what is rebuilt; the rest of the window waits", "stream", w.Stream.String(), "from", w.From, "next", w.Next,
+			"attempts", d.r.cfg.Attempts)
 	}
 	if err := d.record(ctx); err != nil {
 		return err
@@ -151,10 +160,8 @@ func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 		return nil // positions without a record: read, and nothing to send
 	}
 	d.r.yield(ctx, b.Frame.NumRecords())
-	if d.ses.unanswered()+b.Bytes() > d.r.cfg.Budget {
-		if err := d.ses.settle(ctx, max(d.r.cfg.Budget-b.Bytes(), 0)); err != nil {
-			return err
-		}
+	if err := d.room(ctx, b.Bytes()); err != nil {
+		return err
 	}
 	out, err := d.wanted(b)
 	if err != nil || len(out) == 0 {
@@ -170,6 +177,30 @@ func (d *delivery) batch(ctx context.Context, b *sdk.Batch) error {
 		}
 	}
 	return nil
+}
+
+// room waits until the budget has room for a batch. What was refused takes room
+// as well: it is sent again, and the window is given up for now if that does not
+// help.
+func (d *delivery) room(ctx context.Context, bytes int64) error {
+	most := max(d.r.cfg.Budget-bytes, 0)
+	all, refused := d.ses.inMemory()
+	if all <= most {
+		return nil
+	}
+	if refused == 0 {
+		if err := d.ses.settle(ctx, most); err != nil {
+			return err
+		}
+		if all, refused = d.ses.inMemory(); all <= most || refused == 0 {
+			return nil
+		}
+	}
+	left, err := d.settle(ctx)
+	if err == nil && left > 0 {
+		return errRefused
+	}
+	return err
 }
 
 // wanted are the parts of b that are missing, a batch each.
@@ -239,22 +270,23 @@ func (d *delivery) noteRead(spans []sdk.Span) {
 	}
 }
 
-// settle waits for all receipts, and sends what was refused again.
-func (d *delivery) settle(ctx context.Context) error {
+// settle waits for all receipts, and sends what was refused again. It returns
+// how many batches still are refused.
+func (d *delivery) settle(ctx context.Context) (left int, err error) {
 	for attempt := 1; ; attempt++ {
 		if err := d.ses.settle(ctx, 0); err != nil {
-			return err
+			return 0, err
 		}
 		again := d.ses.takeRefused()
 		if len(again) == 0 || attempt >= d.r.cfg.Attempts {
-			return nil
+			return len(again), nil
 		}
 		if !pause(ctx, backoff(attempt)) {
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 		for _, b := range again {
 			if err := d.ses.send(ctx, b); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
@@ -279,6 +311,8 @@ func (d *delivery) record(ctx context.Context) error {
 	}
 	d.r.mu.Lock()
 	d.r.backlog.Rebuilt += positions(rec.Held)
+	// Until it is looked at again, which may be hours later.
+	d.r.backlog.Positions = max(d.r.backlog.Positions-positions(rec.Held)-positions(rec.SetAside), 0)
 	d.r.backlog.SetAside += positions(rec.SetAside)
 	d.r.mu.Unlock()
 	return nil
@@ -290,7 +324,7 @@ func (d *delivery) record(ctx context.Context) error {
 // A window of which nothing could be done, but for want of time, is not given
 // back: it would be claimed again at once. Its lease runs out instead.
 func (r *Worker) complete(ctx context.Context, w *sdk.RecoveryWindow, before int64, late bool) error {
-	known, err := Read(ctx, r.cfg.Store, r.cfg.Lane, []sdk.Stream{w.Stream})
+	known, _, err := read(ctx, r.cfg.Store, r.cfg.Lane, []sdk.Stream{w.Stream})
 	if err != nil {
 		return err
 	}
@@ -316,7 +350,7 @@ func (r *Worker) complete(ctx context.Context, w *sdk.RecoveryWindow, before int
 		return nil
 	}
 	faultpoint.Hit("complete")
-	return r.cfg.Store.CompleteWindow(ctx, sdk.WindowCompletion{ID: w.ID, Fence: w.Fence, Done: done.HeldWithin(hull), Unrecoverable: lost})
+	return r.cfg.Store.CompleteWindow(ctx, sdk.WindowCompletion{ID: w.ID, Fence: w.Fence, Done: doneOf(done, hull), Unrecoverable: lost})
 }
 
 // yield leaves the machine to the live path for as long as that needs it, but

@@ -181,11 +181,22 @@ func (r *Worker) Once(ctx context.Context, streams []sdk.Stream, o Options) (win
 	return windows, ctx.Err()
 }
 
+// maxWindows bounds the windows of a lane that are planned at a time, however
+// much is missing: planners and stores hold them all. Streams share it; each has
+// minWindows, so that one whose windows come to nothing keeps none from work.
+const (
+	maxWindows = 16_384
+	minWindows = 16
+)
+
 // plan puts windows for what is missing into the store.
 func (r *Worker) plan(ctx context.Context, streams []sdk.Stream, o Options) error {
 	known, err := Read(ctx, r.cfg.Store, r.cfg.Lane, streams)
 	if err != nil {
 		return err
+	}
+	if o.Windows == 0 && !o.RetrySetAside { // a retry is planned once
+		o.Windows = max(maxWindows/max(len(known), 1), minWindows)
 	}
 	var want []sdk.RecoveryWindow
 	var b Backlog

@@ -22,6 +22,10 @@ const (
 	connWindow   = 32 << 20
 )
 
+// ReadAhead bounds the bytes that one process can have sent on n of its streams
+// and that nobody has read yet: flow control's windows.
+func ReadAhead(n int) int64 { return min(int64(n)*streamWindow, connWindow) }
+
 // ServerOptions are what a plugin's gRPC server is made with.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
