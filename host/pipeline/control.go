@@ -118,6 +118,9 @@ func (c *control) memory() float64 {
 	return float64(c.resident) / float64(c.limit)
 }
 
+// charge is what the budget is charged for a batch. Any goroutine.
+func (p *Pipeline) charge(b *sdk.Batch) int64 { return p.flow.adm.Charge(b.Bytes(), b.NumRows()) }
+
 // waiting is the bytes that no writer has taken yet: the gating path's channel.
 func (p *Pipeline) waiting() int64 {
 	if p.out.ses == nil {

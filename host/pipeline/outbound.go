@@ -67,7 +67,7 @@ func (p *Pipeline) send(it *item) {
 		if o.unflushed == 0 {
 			o.oldestSent = time.Now()
 		}
-		o.unflushed += p.flow.adm.Charge(b.Bytes(), b.NumRows())
+		o.unflushed += p.charge(b)
 		o.ses.push(b)
 	}
 }
