@@ -102,7 +102,7 @@ func flowView(p *looked) *view.Flow {
 	}
 	f := &p.status.Flow
 	v := &view.Flow{
-		BudgetBytes: f.Budget, Granted: f.Granted, Used: f.Used, Saturation: min(f.Saturation, 1), WarmUp: f.WarmingUp,
+		BudgetBytes: f.Budget, Granted: f.Used + f.Granted, Used: f.Used, Saturation: min(f.Saturation, 1), WarmUp: f.WarmingUp,
 		Backpressure: f.State.String(), Stuck: view.StuckLevels[f.Stuck], SinkBottleneck: f.SinkIsBottleneck,
 	}
 	if f.Stuck > flow.Moving {

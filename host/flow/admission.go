@@ -112,7 +112,8 @@ func (a *Admission) Sample(s *Stream, ratio float64) {
 	}
 }
 
-// Charge is what a frame with that many rows takes of the budget.
+// Charge is what a frame with that many rows takes of the budget. Alone of all
+// methods, any goroutine may call it.
 func (a *Admission) Charge(frame int64, rows int) int64 {
 	return max(frame+a.cfg.ItemOverhead+int64(rows)*a.cfg.RowOverhead, int64(rows)*a.cfg.RecordSize)
 }

@@ -39,9 +39,10 @@ const (
 	itemOverhead, rowOverhead = 2 << 10, 16
 	// frameOverhead is what a frame may have beside the bytes of one record.
 	frameOverhead = 64 << 10
-	// lookEvery is how often the machines look, memoryEvery how often memory is
-	// read.
-	lookEvery, memoryEvery = 250 * time.Millisecond, time.Second
+	// lookEvery is how often the machines look, pausedEvery how often while the
+	// source is paused: a small budget drains quickly, and the sink must not run
+	// dry. memoryEvery is how often memory is read.
+	lookEvery, pausedEvery, memoryEvery = 250 * time.Millisecond, 20 * time.Millisecond, time.Second
 )
 
 // control holds the machines of flow control. Owned by the loop.
@@ -118,6 +119,9 @@ func (c *control) memory() float64 {
 	return float64(c.resident) / float64(c.limit)
 }
 
+// charge is what the budget is charged for a batch. Any goroutine.
+func (p *Pipeline) charge(b *sdk.Batch) int64 { return p.flow.adm.Charge(b.Bytes(), b.NumRows()) }
+
 // waiting is the bytes that no writer has taken yet: the gating path's channel.
 func (p *Pipeline) waiting() int64 {
 	if p.out.ses == nil {
@@ -143,7 +147,11 @@ func (p *Pipeline) admit(src *source, it *item) bool {
 // look shows the machines where the pipeline stands, every now and then.
 func (p *Pipeline) look() {
 	c, now := &p.flow, time.Now()
-	if now.Sub(c.looked) < lookEvery {
+	every := lookEvery
+	if c.pressure.Paused() {
+		every = pausedEvery
+	}
+	if now.Sub(c.looked) < every {
 		return
 	}
 	c.see(p.waiting())

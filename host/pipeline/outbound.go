@@ -69,7 +69,7 @@ func (p *Pipeline) send(it *item) {
 		if o.unflushed == 0 {
 			o.oldestSent = now
 		}
-		o.unflushed += p.flow.adm.Charge(b.Bytes(), b.NumRows())
+		o.unflushed += p.charge(b)
 		p.stat.Observed.BatchBytes.observe(float64(b.Bytes()))
 		p.stat.Observed.BatchRecords.observe(float64(b.NumRows()))
 		o.ses.push(b)

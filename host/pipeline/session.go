@@ -17,7 +17,8 @@ type session struct {
 
 	mu      sync.Mutex
 	queue   []*sdk.Batch
-	queued  int64 // bytes of the frames in queue
+	queued  int64 // what the budget is charged for queue
+	charge  func(*sdk.Batch) int64
 	flushTo uint64
 	wake    chan struct{} // for the writer
 	wakeFl  chan struct{} // for the flusher
@@ -28,20 +29,20 @@ type session struct {
 	stop   <-chan struct{}
 }
 
-func newSession(id uint64, stop <-chan struct{}) *session {
-	return &session{id: id, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
+func newSession(id uint64, stop <-chan struct{}, charge func(*sdk.Batch) int64) *session {
+	return &session{id: id, charge: charge, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
 		failed: make(chan struct{}), stop: stop}
 }
 
 func (s *session) push(b *sdk.Batch) {
 	s.mu.Lock()
 	s.queue = append(s.queue, b)
-	s.queued += b.Bytes()
+	s.queued += s.charge(b)
 	s.mu.Unlock()
 	signal(s.wake)
 }
 
-// waiting is the bytes that the writer has not taken yet.
+// waiting is what the budget is charged for what the writer has not taken yet.
 func (s *session) waiting() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +79,7 @@ func (p *Pipeline) runSink(ctx, end context.Context) {
 	id := randomID()
 	for fails := 0; ctx.Err() == nil; {
 		id++
-		ses := newSession(id, p.stopSink)
+		ses := newSession(id, p.stopSink, p.charge)
 		began := time.Now()
 		err := p.liveSession(ctx, end, ses)
 		if errors.Is(err, errStopped) || ctx.Err() != nil {
@@ -177,7 +178,7 @@ func (s *session) pop(ctx context.Context) *sdk.Batch {
 			b := s.queue[0]
 			s.queue[0] = nil
 			s.queue = s.queue[1:]
-			s.queued -= b.Bytes()
+			s.queued -= s.charge(b)
 			s.mu.Unlock()
 			return b
 		}
