@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# promtool's word on the metrics' names and on examples/monitoring: the alerts are rules, fire when their
-# test wants it and only then, and the dashboard's queries can be asked.
+# promtool's word on the metrics' names and on examples/monitoring: the alerts
+# are rules, fire when their test wants it and only then, and the dashboard's
+# queries can be asked.
 # promtool is taken from the path or, on Debian and its like, out of the package
 # prometheus, which is unpacked under test/.cache and not installed.
 set -euo pipefail
