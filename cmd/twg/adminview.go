@@ -101,7 +101,7 @@ func flowView(p *looked) *view.Flow {
 		return nil
 	}
 	used, all := p.status.InFlight, p.run.MemoryBudget
-	return &view.Flow{BudgetBytes: all, Used: used, Saturation: min(float64(used)/float64(all), 1)}
+	return &view.Flow{BudgetBytes: all, Used: used, Granted: used + p.status.Observed.Credit, Saturation: min(float64(used)/float64(all), 1)}
 }
 
 // supervised is a plugin whose process is started again when it ends.

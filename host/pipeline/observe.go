@@ -21,6 +21,8 @@ type Observed struct {
 	// all can. A source whose servers do not answer says so of all.
 	Pending, Absent           string
 	PendingSince, AbsentSince time.Time
+	// Credit is what the source may still send, in bytes of frames.
+	Credit int64
 	// SinkSince is since when there is no session for SinkError.
 	SinkSince time.Time
 	// Batches were received and are not durable in full; Oldest is when the
@@ -51,7 +53,7 @@ func (p *Pipeline) observe() {
 	if len(p.out.items) > 0 {
 		o.Oldest = p.out.items[0].came
 	}
-	o.Uncommitted = p.commits.since
+	o.Uncommitted, o.Credit = p.commits.since, max(p.budget.credit, 0)
 }
 
 // sourceWorks reports whether the source is open and has said something since,

@@ -103,7 +103,7 @@ func TestObserveUncommitted(t *testing.T) {
 func TestObserveSource(t *testing.T) {
 	following(t, func(*Config, *fakeTopic, *fakeSink) {}, func(p *Pipeline, _ *fakeTopic, _ *fakeSink) {
 		src := p.cfg.Source.(*fakeSource)
-		if o := p.Status().Observed; !o.SourceOpen || o.SourceError != nil || o.Pending != "" {
+		if o := p.Status().Observed; !o.SourceOpen || o.SourceError != nil || o.Pending != "" || o.Credit <= 0 {
 			t.Errorf("well: %+v", o)
 		}
 		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "nobody answers"}, {Name: "b", Presence: sdk.TopicAbsent, Reason: "no such topic"}, {Name: "c", Presence: sdk.TopicThere}})
