@@ -103,7 +103,7 @@ func TestObserveUncommitted(t *testing.T) {
 func TestObserveSource(t *testing.T) {
 	following(t, func(*Config, *fakeTopic, *fakeSink) {}, func(p *Pipeline, _ *fakeTopic, _ *fakeSink) {
 		src := p.cfg.Source.(*fakeSource)
-		if o := p.Status().Observed; !o.SourceOpen || o.SourceError != nil || o.Pending != "" {
+		if st, o := p.Status().Flow, p.Status().Observed; !o.SourceOpen || o.SourceError != nil || o.Pending != "" || st.Granted <= 0 {
 			t.Errorf("well: %+v", o)
 		}
 		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "nobody answers"}, {Name: "b", Presence: sdk.TopicAbsent, Reason: "no such topic"}, {Name: "c", Presence: sdk.TopicThere}})
@@ -238,5 +238,46 @@ func BenchmarkHistogram(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		h.observe(.3)
+	}
+}
+
+// A lag is as old as the end is known to lie above what is committed, or as the
+// oldest record that is here, if that is older.
+func TestLagAge(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	ago := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
+	for name, c := range map[string]struct {
+		end, committed, waitingMS int64
+		want                      time.Duration
+	}{
+		"end not known":            {-1, 5, 0, -1},
+		"caught up":                {10, 10, ago(time.Hour), 0},
+		"past the end":             {10, 11, 0, 0},
+		"behind, nothing here":     {10, 5, 0, 4 * time.Second},
+		"nothing committed":        {10, sdk.NoPosition, 0, 4 * time.Second},
+		"behind, an old record":    {10, 5, ago(time.Hour), time.Hour},
+		"behind, a new record":     {10, 5, ago(time.Second), 4 * time.Second},
+		"a record from the future": {10, 5, ago(-time.Hour), 4 * time.Second},
+		"a record without a time":  {10, 5, -1, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := stream{end: c.end}
+			st.ends.add(now.Add(-4*time.Second), max(c.end, 0))
+			if got := st.lagAge(now, c.committed, c.waitingMS); got != c.want && (got >= 0 || c.want >= 0) {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// While records keep coming there is always something to be committed: what
+// waits is dated by the newest commit, not by the first record.
+func TestUncommittedIsDatedAnew(t *testing.T) {
+	p := New(config(newTopic(1, 1), &fakeSink{store: newStore()}))
+	old := time.Now().Add(-time.Hour)
+	p.commits.since = old
+	p.committed(nil, nil)
+	if !p.commits.since.IsZero() {
+		t.Errorf("after a commit: %s", p.commits.since)
 	}
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# promtool's word on examples/monitoring: the alerts are rules, fire when their
-# test wants it and only then, and the dashboard's queries can be asked.
+# promtool's word on the metrics' names and on examples/monitoring: the alerts
+# are rules, fire when their test wants it and only then, and the dashboard's
+# queries can be asked.
 # promtool is taken from the path or, on Debian and its like, out of the package
 # prometheus, which is unpacked under test/.cache and not installed.
 set -euo pipefail
@@ -21,6 +22,7 @@ find_promtool() {
 }
 
 promtool=$(find_promtool)
+"$promtool" check metrics <host/admin/metrics/testdata/metrics.txt
 "$promtool" check config examples/monitoring/prometheus.yml
 "$promtool" test rules examples/monitoring/alerts_test.yml
 queries=$(mktemp)

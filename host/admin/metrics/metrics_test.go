@@ -134,7 +134,7 @@ func TestUnknownIsLeftOut(t *testing.T) {
 	p.Sink.Latency = view.Histogram{}
 	got := scrape(t, h)
 	for _, name := range []string{`twg_stream_end{partition="0"`, `twg_stream_lag_records{partition="0"`, `twg_stream_lag_seconds{partition="0"`,
-		`twg_stream_committed{partition="0"`, "twg_lag_records{", "twg_lag_seconds{", "twg_backpressure_state{", "twg_stuck_level{", "twg_sink_latency_seconds_"} {
+		`twg_stream_committed{partition="0"`, "twg_lag_records{", "twg_lag_seconds{", "twg_backpressure_state{", "twg_stuck_level{", "twg_sink_bottleneck{", "twg_budget_warm_up{", "twg_sink_latency_seconds_"} {
 		if strings.Contains(got, name) {
 			t.Errorf("%s is said and is not known", name)
 		}

@@ -102,11 +102,11 @@ var gateRows = labelled([]string{"pipeline"}, []of[onePipeline]{
 
 var flowRows = labelled([]string{"pipeline"}, []of[*view.Flow]{
 	row("twg_budget_bytes", gauge, "The memory budget.", func(f *view.Flow) float64 { return float64(f.BudgetBytes) }),
-	row("twg_budget_granted_bytes", gauge, "What of the budget is given out now.", func(f *view.Flow) float64 { return float64(f.Granted) }),
+	row("twg_budget_granted_bytes", gauge, "What of the budget is used, or given out to the source.", func(f *view.Flow) float64 { return float64(f.Granted) }),
 	row("twg_budget_used_bytes", gauge, "What of the budget is used.", func(f *view.Flow) float64 { return float64(f.Used) }),
 	row("twg_budget_saturation", gauge, "The used part of the budget, from 0 to 1.", func(f *view.Flow) float64 { return f.Saturation }),
-	row("twg_budget_warm_up", gauge, "1 while not all of the budget is given out yet.", func(f *view.Flow) float64 { return bit(f.WarmUp) }),
-	row("twg_sink_bottleneck", gauge, "1: the sink is the bottleneck. The budget stays full while memory is low.", func(f *view.Flow) float64 { return bit(f.SinkBottleneck) }),
+	known("twg_budget_warm_up", gauge, "1 while not all of the budget is given out yet; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.WarmUp), f.Machine() }),
+	known("twg_sink_bottleneck", gauge, "1: the sink is the bottleneck. The budget stays full while memory is low; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.SinkBottleneck), f.Machine() }),
 })
 
 var streamRows = labelled([]string{"pipeline", "topic", "partition"}, []of[*view.Stream]{

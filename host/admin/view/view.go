@@ -163,8 +163,8 @@ type Plugin struct {
 
 // Flow is what flow control says.
 type Flow struct {
-	// Budget in bytes: what may be held, what of it is given out to the source
-	// now, and what is held. Saturation is from 0 to 1.
+	// Budget in bytes: what may be held, what is held or given out to the source,
+	// and what is held. Saturation is from 0 to 1.
 	BudgetBytes int64   `json:"budget_bytes"`
 	Granted     int64   `json:"granted_bytes"`
 	Used        int64   `json:"used_bytes"`
@@ -172,7 +172,7 @@ type Flow struct {
 	// WarmUp: not all of the budget is given out yet.
 	WarmUp bool `json:"warm_up"`
 	// Backpressure is one of BackpressureStates, Stuck one of StuckLevels; empty:
-	// not known.
+	// not known, and neither are WarmUp and SinkBottleneck.
 	Backpressure string `json:"backpressure,omitempty"`
 	Stuck        string `json:"stuck,omitempty"`
 	// StuckSince is when Stuck was last none.
@@ -186,6 +186,9 @@ var (
 	BackpressureStates = []string{"normal", "degraded", "critical", "recovery"}
 	StuckLevels        = []string{"none", "warn", "unhealthy", "exit"}
 )
+
+// Machine reports whether the pipeline has a backpressure machine.
+func (f *Flow) Machine() bool { return f.Backpressure != "" }
 
 // IsStuck reports whether the level means that the host should be started anew.
 func (f *Flow) IsStuck() bool { return f != nil && (f.Stuck == "unhealthy" || f.Stuck == "exit") }

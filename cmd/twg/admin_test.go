@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twg-io/twg/host/admin/health"
+	"github.com/twg-io/twg/host/config"
+	"github.com/twg-io/twg/host/pipeline"
+	"github.com/twg-io/twg/sdk"
+)
+
+// A pipeline that does not say where it stands makes nobody wait. What it said
+// grows old: first the host is not ready, after a minute it is not alive; once
+// it answers, all is well again.
+func TestPipelineThatSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pipe := pipeline.New(pipeline.Config{Name: "p", Source: &numbers{numbersSettings{Count: 5}}, Sink: &memory{}, SinkCaps: sdk.Capabilities{Durable: true}})
+		l := newLookout(&config.Secrets{})
+		l.add(&pipelineRun{pipe: pipe, checkedPipeline: &checkedPipeline{
+			Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth, MemoryBudget: 1 << 20},
+			source:   &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		watched := make(chan struct{})
+		go func() { defer close(watched); l.watch(ctx, 0) }()
+
+		verdict := func() (live, unresponsive bool) {
+			h := l.host()
+			for _, r := range health.Ready(&h, health.Limits{UnreachableAfter: time.Hour, MaxCommitAge: time.Hour}, time.Now()).Reasons {
+				unresponsive = unresponsive || r.Code == health.Unresponsive
+			}
+			return health.Live(&h, time.Now()).OK, unresponsive
+		}
+		for _, c := range []struct {
+			after            time.Duration
+			live, responsive bool
+		}{{4 * time.Second, true, true}, {2 * time.Second, true, false}, {50 * time.Second, true, false}, {5 * time.Second, false, false}} {
+			time.Sleep(c.after)
+			if live, unresponsive := verdict(); live != c.live || unresponsive == c.responsive {
+				t.Errorf("live %v, unresponsive %v; want %+v", live, unresponsive, c)
+			}
+		}
+		done := make(chan error, 1)
+		go func() { done <- pipe.Run(ctx) }() // it answers from now on
+		time.Sleep(3 * time.Second)
+		if live, unresponsive := verdict(); !live || unresponsive {
+			t.Errorf("live %v, unresponsive %v, and it answers", live, unresponsive)
+		}
+		if h := l.host(); h.Pipelines[0].Records != 5 || h.Pipelines[0].Streams[0].Committed != 5 {
+			t.Errorf("%+v", h.Pipelines[0])
+		}
+		cancel()
+		<-watched
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A process that is stopped is told from one that runs, sleeps or is gone.
+func TestStopped(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	until := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Second); stopped(pid) != want; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("stopped is not %v", want)
+			}
+		}
+	}
+	until(false)
+	syscall.Kill(pid, syscall.SIGSTOP)
+	until(true)
+	syscall.Kill(pid, syscall.SIGCONT)
+	until(false)
+	cmd.Process.Kill()
+	cmd.Wait()
+	if stopped(pid) || stopped(0) || stopped(os.Getpid()) {
+		t.Error("what is gone, was never there, or runs, is called stopped")
+	}
+}
