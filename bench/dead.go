@@ -92,8 +92,8 @@ func concludeDead(s *scenario) {
 		s.Figures = append(s.Figures, figure{m, s.worst(m), "MB"})
 	}
 	s.judge(
-		atLeast("rate, dead to healthy", s.median(deadRate)/s.median(healthyRate), minDeadRatio),
-		atLeast("source lag, healthy to dead", s.median(healthyDelay)/s.median(deadDelay), minDeadRatio),
+		atLeast("rate, dead to healthy", s.ratio(deadRate, healthyRate), minDeadRatio),
+		atLeast("source lag, healthy to dead", s.ratio(healthyDelay, deadDelay), minDeadRatio),
 		atMost(deadHostPeak, s.worst(deadHostPeak), s.median(planCeiling), "MB"),
 	)
 }

@@ -54,7 +54,7 @@ func TestDigestSeesEveryColumn(t *testing.T) {
 	}
 }
 
-// Rates are judged by the medians over the pairs, memory by the worst.
+// Rates are judged by the median of the pairs' ratios, memory by the worst pair.
 func TestConclusions(t *testing.T) {
 	dead := scenario{Name: deadRow, Runs: []sample{
 		{deadRate: 90, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, planCeiling: 100},
