@@ -69,7 +69,7 @@ func TestConclusions(t *testing.T) {
 	for _, c := range []struct {
 		s    scenario
 		want []bool
-	}{{dead, []bool{true, true, false}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
+	}{{dead, []bool{true, true, false, true}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
 		for i, want := range c.want {
 			if j := c.s.Judgments[i]; j.Pass != want {
 				t.Errorf("%s: %+v, want %t", c.s.Name, j, want)
