@@ -23,6 +23,18 @@ func (h *host) untilPending(want bool) {
 	})
 }
 
+// live are the runs that go on.
+func (h *host) live() (runs []uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, r := range h.runs {
+		if !r.over {
+			runs = append(runs, id)
+		}
+	}
+	return runs
+}
+
 // A member hears of what others have not committed before it is given its own
 // partitions, and again once they have.
 func TestOthersAreWaitedFor(t *testing.T) {
@@ -60,15 +72,7 @@ func TestOthersAreWaitedFor(t *testing.T) {
 		}
 	}
 	two.untilPending(true) // the first has committed nothing
-	one.mu.Lock()
-	var runs []uint64
-	for id, r := range one.runs {
-		if !r.over {
-			runs = append(runs, id)
-		}
-	}
-	one.mu.Unlock()
-	for _, err := range one.commitAll(runs) {
+	for _, err := range one.commitAll(one.live()) {
 		if err != nil {
 			t.Fatal(err)
 		}
