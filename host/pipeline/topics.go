@@ -26,6 +26,8 @@ type topics struct {
 	// since is when the first of those that are absent now was found to be;
 	// zero: none is.
 	since time.Time
+	// said is what was logged last about what is waited for.
+	said string
 }
 
 func (t *topics) see(list []sdk.Topic) {
@@ -47,6 +49,17 @@ func (t *topics) nothingThere() bool {
 	return len(t.list) > 0 && !t.any(sdk.TopicThere)
 }
 
+// pending is what is waited for; empty: nothing.
+func (t *topics) pending() string {
+	var parts []string
+	for _, x := range t.list {
+		if x.Presence == sdk.TopicPending {
+			parts = append(parts, fmt.Sprintf("topic %q: %s", x.Name, x.Reason))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // absent is why the run cannot catch up, or nil.
 func (t *topics) absent() error {
 	var parts []string
@@ -65,7 +78,14 @@ func (t *topics) absent() error {
 // is only about to be readable that is not so; if one is absent, the run ends
 // with the reason, but not before the rest is done.
 func (p *Pipeline) endIfCaughtUp() {
-	if !p.cfg.UntilCaughtUp || p.stopping != nil || !p.caughtUp() || p.topics.any(sdk.TopicPending) {
+	if !p.cfg.UntilCaughtUp || p.stopping != nil || !p.caughtUp() {
+		return
+	}
+	if wait := p.topics.pending(); wait != "" {
+		if wait != p.topics.said {
+			p.log.Info("caught up with what this host has; waiting for the rest", "for", wait)
+		}
+		p.topics.said = wait
 		return
 	}
 	if err := p.topics.absent(); err == nil || time.Since(p.topics.since) >= absentGrace {

@@ -13,7 +13,7 @@ import (
 )
 
 // reader is an open source. Its goroutines, all ended by Close: announce,
-// watchMetadata, reportLag, watchGroup, the sender, and one fetchFrom a
+// watchMetadata, reportLag, watchGroup, watchOthers, the sender, and one fetchFrom a
 // broker.
 type reader struct {
 	set     *Settings
@@ -36,6 +36,11 @@ type reader struct {
 	// told is what the host was last told about the topics. Guarded by
 	// announcing.
 	told []sdk.Topic
+	// missing is why topics cannot be read, as metadata had it last, and lacking
+	// whether anything is not there. Guarded by announcing.
+	missing map[string]error
+	lacking bool
+	others  *elsewhere
 
 	// picked and firstParts are used where the settings name partitions.
 	// firstParts is how many a topic had when this source first saw it; guarded
@@ -43,7 +48,7 @@ type reader struct {
 	picked     picked
 	firstParts map[string]int
 
-	announceWanted, metadataWanted, lagWanted chan struct{} // one slot each
+	announceWanted, metadataWanted, lagWanted, othersWanted chan struct{} // one slot each
 
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -59,6 +64,8 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		announceWanted: make(chan struct{}, 1),
 		metadataWanted: make(chan struct{}, 1),
 		lagWanted:      make(chan struct{}, 1),
+		othersWanted:   make(chan struct{}, 1),
+		others:         newElsewhere(),
 		recreated:      make(map[string]bool),
 		firstParts:     make(map[string]int),
 		cancel:         cancel,
@@ -74,6 +81,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		r.assignNamed()
 	} else {
 		r.wg.Go(func() { r.watchGroup(ctx) })
+		r.wg.Go(func() { r.watchOthers(ctx) })
 	}
 	r.wg.Go(func() { r.announce(ctx) })
 	r.wg.Go(func() { r.watchMetadata(ctx) })
