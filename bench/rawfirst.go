@@ -60,7 +60,7 @@ const (
 
 func concludeRawFirst(s *scenario) {
 	s.show("rows/s", oneRate, twoRate, yardstickRate)
-	s.Figures = append(s.Figures, figure{"ratio to the yardstick", s.median(oneRate) / s.median(yardstickRate), ""})
+	s.Figures = append(s.Figures, figure{"ratio to the yardstick", s.ratio(oneRate, yardstickRate), ""})
 	s.show("s/M", oneCPU, twoCPU, oneSinkCPU)
 	s.show("s", oneDelay)
 	s.show("rows", oneShed, twoShed)

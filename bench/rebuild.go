@@ -150,8 +150,8 @@ func concludeRecovery(s *scenario) {
 	s.show("rows", besideWork, besideLeft)
 	s.judge(
 		atLeast("records that were rebuilt beside, at least", s.least(besideWork), 1),
-		atLeast("rate, rebuilt alone to live", s.median(rebuildRate)/s.median(liveRate), minRebuildRatio),
-		atMost("part of the live rate that recovery beside it takes", 1-s.median(besideRate)/s.median(withoutRate), maxBesideLoss, ""),
+		atLeast("rate, rebuilt alone to live", s.ratio(rebuildRate, liveRate), minRebuildRatio),
+		atMost("part of the live rate that recovery beside it takes", 1-s.ratio(besideRate, withoutRate), maxBesideLoss, ""),
 	)
 }
 

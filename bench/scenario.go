@@ -29,7 +29,8 @@ func (s sample) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// scenario is one row of raw-first. Figures are medians over the pairs.
+// scenario is one row of raw-first. Figures are medians over the pairs, and
+// ratios medians of the pairs' own.
 type scenario struct {
 	Name      string     `json:"name"`
 	Records   int64      `json:"records"`
@@ -92,6 +93,16 @@ func (s *scenario) median(name string) float64 {
 	var vs []float64
 	for _, r := range s.Runs {
 		vs = append(vs, r[name])
+	}
+	return median(vs)
+}
+
+// ratio is the median over the pairs of one value to another: two runs of a pair
+// follow each other, and so find the machine in the same state.
+func (s *scenario) ratio(name, to string) float64 {
+	var vs []float64
+	for _, r := range s.Runs {
+		vs = append(vs, r[name]/r[to])
 	}
 	return median(vs)
 }

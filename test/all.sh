@@ -118,4 +118,19 @@ caught no_live_floor 'above the live floor' ./host/pipeline -run RandomRawFirst 
 caught cover_before_receipt 'INV8: lane' ./host/pipeline -run RandomRawFirst -schedules 100
 caught no_fence 'want an error of kind fenced' ./plugins/postgres/sink -run WindowsAgainstAModel -rapid.shrinktime=1s -rapid.nofailfile
 
+step "100,000 steps of the simulated world"
+go test ./host/pipeline -run 'World$' -steps 100000 -timeout 30m
+
+step "The simulated world must find builds with a flaw"
+noticed() { # tag, what the world then says
+  local said
+  said=$(go test -tags "mutant_$1" ./host/pipeline -run 'World$' -steps 300000 -seed 1 -timeout 30m 2>&1 || true)
+  grep -q "$2" <<<"$said" || { echo "$said" | tail -5; echo "mutant $1 was not noticed"; exit 1; }
+  echo "mutant $1 noticed: $2"
+}
+noticed commit_on_send 'INV1: h[0-9]* committed'
+noticed cover_before_receipt 'INV8: lane'
+noticed no_live_floor 'above the live floor'
+noticed complete_unread 'a window is complete at'
+
 printf '\nAll of it passed, in %s s.\n' "$SECONDS"

@@ -27,6 +27,9 @@ func laneLine(s pipeline.SecondaryStatus) string {
 	say(s.Live.SetAside+s.Backlog.SetAside, "set aside")
 	say(s.Backlog.Rebuilt, "rebuilt")
 	say(s.Backlog.Positions, "to rebuild")
+	if s.Live.Name == "" { // a host that only recovers: others deliver that, or nobody
+		say(s.Backlog.Live, "above the live floor, left to hosts that ingest")
+	}
 	say(s.Backlog.Unrecoverable, "LOST")
 	if len(parts) == 0 {
 		parts = append(parts, "nothing to rebuild")

@@ -42,8 +42,9 @@ func TestProgressOfSecondaries(t *testing.T) {
 		t.Errorf("got  %s\nwant ...%s", got, want)
 	}
 	s.Secondaries[0].Live, s.Secondaries[1].Live = lane.Status{}, lane.Status{}
+	s.Secondaries[0].Backlog.Live = 7
 	got = progressLine("p", s, &mark{}, time.Unix(1000, 0), false)
-	if want := "p: lake: 1 set aside, 1,000 rebuilt, 20 to rebuild, 4 LOST; copy: nothing to rebuild"; got != want {
+	if want := "p: lake: 1 set aside, 1,000 rebuilt, 20 to rebuild, 7 above the live floor, left to hosts that ingest, 4 LOST; copy: nothing to rebuild"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -85,6 +85,9 @@ func (c *rawPruneCmd) Run(ctx context.Context, a *app) error {
 	}); err != nil {
 		return err
 	}
+	if err := c.matched(p, s.streams); err != nil {
+		return err
+	}
 	asked, report := c.ask(s, below, older)
 	done, err := store.Prune(ctx, asked, c.DryRun)
 	if err != nil {

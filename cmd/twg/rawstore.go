@@ -79,6 +79,15 @@ func (f *storeFile) one() (*checkedPipeline, error) {
 	return nil, usageError("several pipelines of the file have secondary sinks: name one with --pipeline")
 }
 
+// matched refuses a pattern that no stream of the store matches: what acts on
+// streams would say that all is well.
+func (f *storeFlags) matched(p *checkedPipeline, streams []sdk.Stream) error {
+	if f.Stream == "" || slices.ContainsFunc(streams, streamPattern(f.Stream)) {
+		return nil
+	}
+	return usageError("--stream %s: no stream of sink %q matches; twg status lists them", f.Stream, p.gate().Name)
+}
+
 // hasStore reports whether the sink that gates keeps what the commands ask
 // for.
 func hasStore(p *checkedPipeline) bool {

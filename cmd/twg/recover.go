@@ -143,10 +143,14 @@ func (c *recoverCmd) parts(ctx context.Context, f *storeFile, p *checkedPipeline
 	if err != nil {
 		return recoverParts{}, err
 	}
-	if err := f.read(ctx, p, func(ctx context.Context) error {
-		_, err := store.Streams(ctx)
+	var streams []sdk.Stream
+	if err := f.read(ctx, p, func(ctx context.Context) (err error) {
+		streams, err = store.Streams(ctx)
 		return err
 	}); err != nil {
+		return recoverParts{}, err
+	}
+	if err := c.matched(p, streams); err != nil {
 		return recoverParts{}, err
 	}
 	sink, err := f.launcher.sink(ctx, s.plugin)

@@ -46,8 +46,18 @@ func (p pipelineStatus) write(b *strings.Builder) {
 	}
 	if len(p.Streams[0].Lanes) > 0 {
 		b.WriteByte('\n')
-		p.Backlog.write(b)
+		p.Backlog.write(b, p.setAside())
 	}
+}
+
+// setAside are the positions that sinks have refused for good.
+func (p pipelineStatus) setAside() (n int64) {
+	for _, s := range p.Streams {
+		for _, l := range s.Lanes {
+			n += l.SetAside
+		}
+	}
+	return n
 }
 
 func (p pipelineStatus) writeStreams(b *strings.Builder, names namer) {
@@ -105,14 +115,21 @@ func (g backlog) writeSinks(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-func (g backlog) write(b *strings.Builder) {
+func (g backlog) write(b *strings.Builder, aside int64) {
 	if g.Windows > 0 || g.Lag > 0 || g.Lost > 0 {
 		g.writeSinks(b)
 	}
 	if g.Lost > 0 {
 		fmt.Fprintf(b, "LOST: %s were pruned before every secondary had them.\n", groupedCount(g.Lost, "position"))
 	}
+	if aside > 0 {
+		fmt.Fprintf(b, "Set aside: %s that a sink refused for good (twg recover --retry-rejected).\n", groupedCount(aside, "position"))
+	}
 	if g.Windows == 0 && g.Lag == 0 {
+		if g.Lost+aside > 0 {
+			b.WriteString("Nothing else is missing.\n")
+			return
+		}
 		b.WriteString("Nothing is missing.\n")
 		return
 	}

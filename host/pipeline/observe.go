@@ -45,7 +45,7 @@ func (p *Pipeline) observe() {
 	if p.sourceWorks() {
 		o.SourceError, o.SourceSince = nil, time.Time{}
 	}
-	o.Pending, o.Absent = p.topics.about(sdk.TopicPending), p.topics.about(sdk.TopicAbsent)
+	o.Pending, o.Absent = p.topics.about(p.topics.isPending), p.topics.about(isAbsent)
 	o.PendingSince, o.AbsentSince = p.topics.pendingSince, p.topics.since
 	o.Batches, o.Oldest = len(p.out.items), time.Time{}
 	if len(p.out.items) > 0 {
@@ -89,15 +89,17 @@ func (o *Observed) commitDone(err error) {
 	}
 }
 
+func isAbsent(x sdk.Topic) bool { return x.Presence == sdk.TopicAbsent }
+
 // toldTopics bounds how many topics a status names.
 const toldTopics = 5
 
-// about says which topics have the presence, and why.
-func (t *topics) about(p sdk.Presence) string {
+// about says of which topics something holds, and why.
+func (t *topics) about(holds func(sdk.Topic) bool) string {
 	var parts []string
 	n := 0
 	for _, x := range t.list {
-		if x.Presence != p {
+		if !holds(x) {
 			continue
 		}
 		if n++; n <= toldTopics {

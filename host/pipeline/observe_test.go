@@ -106,9 +106,9 @@ func TestObserveSource(t *testing.T) {
 		if st, o := p.Status().Flow, p.Status().Observed; !o.SourceOpen || o.SourceError != nil || o.Pending != "" || st.Granted <= 0 {
 			t.Errorf("well: %+v", o)
 		}
-		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "nobody answers"}, {Name: "b", Presence: sdk.TopicAbsent, Reason: "no such topic"}, {Name: "c", Presence: sdk.TopicThere}})
+		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "nobody answers"}, {Name: "b", Presence: sdk.TopicAbsent, Reason: "no such topic"}, {Name: "c", Presence: sdk.TopicThere}, {Name: "c", Presence: sdk.TopicPending, Reason: "a part is elsewhere"}})
 		time.Sleep(5 * time.Second)
-		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "still nobody"}, {Name: "c", Presence: sdk.TopicThere}})
+		src.reader().ev.Topics([]sdk.Topic{{Name: "a", Presence: sdk.TopicPending, Reason: "still nobody"}, {Name: "c", Presence: sdk.TopicThere}, {Name: "c", Presence: sdk.TopicPending, Reason: "a part is elsewhere"}})
 		o := p.Status().Observed
 		if o.Pending != `topic "a" cannot be read: still nobody` || !near(time.Since(o.PendingSince), 5*time.Second) || o.Absent != "" || !o.AbsentSince.IsZero() {
 			t.Errorf("pending: %+v", o)

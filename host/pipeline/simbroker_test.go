@@ -9,7 +9,7 @@ import (
 
 // This file is the broker: what is produced, what is kept, who may read.
 
-// lives are the streams that are still there. The lock is held.
+// alive are the streams that are still there. The lock is held.
 func (s *sim) alive() (out []*simStream) {
 	for _, p := range s.streams {
 		if !p.deleted {

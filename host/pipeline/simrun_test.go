@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -150,7 +151,7 @@ func (s *sim) toHost(h *simHost) {
 func (s *sim) sleep(h *simHost) {
 	h.sleep()
 	s.graves.Go(func() {
-		time.Sleep(s.within(h.name+"/sleep", s.pr.sleep))
+		pause(context.Background(), s.within(h.name+"/sleep", s.pr.sleep))
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !h.dead {

@@ -26,19 +26,28 @@ type topics struct {
 	// since is when the first of those that are absent now was found to be;
 	// zero: none is.
 	since time.Time
-	// pendingSince is the same for those that are pending.
+	// pendingSince is the same for those that are pending, and not in part only:
+	// of those the other part is read elsewhere.
 	pendingSince time.Time
+	// said is what was logged last about what is waited for.
+	said string
 }
 
 func (t *topics) see(list []sdk.Topic) {
 	t.list = list
-	t.date(&t.since, sdk.TopicAbsent)
-	t.date(&t.pendingSince, sdk.TopicPending)
+	date(&t.since, t.any(sdk.TopicAbsent))
+	date(&t.pendingSince, slices.ContainsFunc(list, t.isPending))
 }
 
-func (t *topics) date(since *time.Time, p sdk.Presence) {
+// isPending reports whether nothing of the topic can be read, but soon.
+func (t *topics) isPending(x sdk.Topic) bool {
+	return x.Presence == sdk.TopicPending &&
+		!slices.ContainsFunc(t.list, func(y sdk.Topic) bool { return y.Name == x.Name && y.Presence == sdk.TopicThere })
+}
+
+func date(since *time.Time, any bool) {
 	switch {
-	case !t.any(p):
+	case !any:
 		*since = time.Time{}
 	case since.IsZero():
 		*since = time.Now()
@@ -52,6 +61,17 @@ func (t *topics) any(p sdk.Presence) bool {
 // nothingThere reports whether no stream is to be expected.
 func (t *topics) nothingThere() bool {
 	return len(t.list) > 0 && !t.any(sdk.TopicThere)
+}
+
+// pending is what is waited for; empty: nothing.
+func (t *topics) pending() string {
+	var parts []string
+	for _, x := range t.list {
+		if x.Presence == sdk.TopicPending {
+			parts = append(parts, fmt.Sprintf("topic %q: %s", x.Name, x.Reason))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // absent is why the run cannot catch up, or nil.
@@ -72,7 +92,14 @@ func (t *topics) absent() error {
 // is only about to be readable that is not so; if one is absent, the run ends
 // with the reason, but not before the rest is done.
 func (p *Pipeline) endIfCaughtUp() {
-	if !p.cfg.UntilCaughtUp || p.stopping != nil || !p.caughtUp() || p.topics.any(sdk.TopicPending) {
+	if !p.cfg.UntilCaughtUp || p.stopping != nil || !p.caughtUp() {
+		return
+	}
+	if wait := p.topics.pending(); wait != "" {
+		if wait != p.topics.said {
+			p.log.Info("caught up with what this host has; waiting for the rest", "for", wait)
+		}
+		p.topics.said = wait
 		return
 	}
 	if err := p.topics.absent(); err == nil || time.Since(p.topics.since) >= absentGrace {

@@ -22,12 +22,16 @@ func (r *reader) groupCallbacks(ctx context.Context) groupCallbacks {
 		assigned: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
 			if len(parts) > 0 {
 				r.table.assign(parts)
+				r.others.join()
 				r.wantAnnouncement()
+				wake(r.othersWanted)
 			}
 		},
 		revoked: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) { r.revoked(ctx, parts) },
 		lost: func(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+			r.givingUp(ctx, parts)
 			r.lost(parts, "the group membership was lost, joining again")
+			r.givenUp(parts)
 		},
 		shared: func(mine map[string][]int32) {
 			r.lost(r.table.others(mine), "the group shares out its partitions eagerly now, and others have some of them")
@@ -45,6 +49,8 @@ func (r *reader) revoked(ctx context.Context, parts map[string][]int32) {
 	r.announcing.Lock() // the host hears of a stream before it hears of its end
 	runs := r.table.halt(parts)
 	r.announcing.Unlock()
+	r.givingUp(ctx, parts)
+	defer r.givenUp(parts)
 	deadline := time.Now().Add(r.set.RevokeTimeout)
 	if len(runs) > 0 && ctx.Err() == nil {
 		wait, cancel := context.WithDeadline(ctx, deadline)
@@ -56,6 +62,20 @@ func (r *reader) revoked(ctx context.Context, parts map[string][]int32) {
 	}
 	r.table.remove(parts)
 	r.commits.wait()
+}
+
+// givingUp tells the host, before it forgets partitions, that others have to
+// read them on: otherwise it could think that it has caught up.
+func (r *reader) givingUp(ctx context.Context, parts map[string][]int32) {
+	if ctx.Err() == nil { // else the source is being closed
+		r.others.leave(parts, true)
+		r.tellTopicsAgain()
+	}
+}
+
+func (r *reader) givenUp(parts map[string][]int32) {
+	r.others.leave(parts, false)
+	wake(r.othersWanted)
 }
 
 // lost ends runs of which the group has already disposed.

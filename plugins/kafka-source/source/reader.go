@@ -13,7 +13,7 @@ import (
 )
 
 // reader is an open source. Its goroutines, all ended by Close: announce,
-// watchMetadata, reportLag, watchGroup, the sender, and one fetchFrom a
+// watchMetadata, reportLag, watchGroup, watchOthers, the sender, and one fetchFrom a
 // broker.
 type reader struct {
 	set     *Settings
@@ -37,6 +37,11 @@ type reader struct {
 	// found or, where the brokers do not answer, that. Guarded by announcing.
 	told, surveyed []sdk.Topic
 	silence        string
+	// missing is why topics cannot be read, as metadata had it last, and lacking
+	// whether anything is not there. Guarded by announcing.
+	missing map[string]error
+	lacking bool
+	others  *elsewhere
 
 	// picked and firstParts are used where the settings name partitions.
 	// firstParts is how many a topic had when this source first saw it; guarded
@@ -44,7 +49,7 @@ type reader struct {
 	picked     picked
 	firstParts map[string]int
 
-	announceWanted, metadataWanted, lagWanted chan struct{} // one slot each
+	announceWanted, metadataWanted, lagWanted, othersWanted chan struct{} // one slot each
 
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -60,6 +65,8 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		announceWanted: make(chan struct{}, 1),
 		metadataWanted: make(chan struct{}, 1),
 		lagWanted:      make(chan struct{}, 1),
+		othersWanted:   make(chan struct{}, 1),
+		others:         newElsewhere(),
 		recreated:      make(map[string]bool),
 		firstParts:     make(map[string]int),
 		cancel:         cancel,
@@ -75,6 +82,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 		r.assignNamed()
 	} else {
 		r.wg.Go(func() { r.watchGroup(ctx) })
+		r.wg.Go(func() { r.watchOthers(ctx) })
 	}
 	r.wg.Go(func() { r.announce(ctx) })
 	r.wg.Go(func() { r.watchMetadata(ctx) })

@@ -59,6 +59,13 @@ func (t *table) assign(parts map[string][]int32) (added bool) {
 	return added
 }
 
+// owns reports whether this member is to read p.
+func (t *table) owns(p partition) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.owned[p] != nil
+}
+
 // unannounced lists the partitions that the host was not told about.
 func (t *table) unannounced() []partition {
 	t.mu.Lock()

@@ -13,7 +13,9 @@ import (
 
 // tellTopics tells the host what became of the topics, when that has changed.
 func (r *reader) tellTopics(missing map[string]error) {
-	now := r.cluster.current()
+	r.announcing.Lock() // so that what is told last is newest
+	defer r.announcing.Unlock()
+	now, behind := r.cluster.current(), r.behind()
 	var list []sdk.Topic
 	for _, name := range r.set.Topics {
 		info, there := now[name]
@@ -27,9 +29,13 @@ func (r *reader) tellTopics(missing map[string]error) {
 				Reason: fmt.Sprintf("it has no partition %d; add it, or correct partitions", n)})
 		}
 	}
-	r.announcing.Lock()
-	defer r.announcing.Unlock()
-	r.surveyed = list
+	lacking := slices.ContainsFunc(list, func(t sdk.Topic) bool { return t.Presence != sdk.TopicThere })
+	for _, name := range r.set.Topics {
+		if of := slices.DeleteFunc(slices.Clone(behind), func(x incarnated) bool { return x.topic != name }); len(of) > 0 {
+			list = append(list, r.elsewhereTopic(of))
+		}
+	}
+	r.missing, r.lacking, r.surveyed = missing, lacking, list
 	r.tell()
 }
 
@@ -59,6 +65,16 @@ func (r *reader) tell() {
 	if !slices.Equal(list, r.told) {
 		r.told = list
 		r.events.Topics(list)
+	}
+}
+
+// tellTopicsAgain is tellTopics when only what others have may have changed.
+func (r *reader) tellTopicsAgain() {
+	r.announcing.Lock()
+	missing, told := r.missing, r.told != nil
+	r.announcing.Unlock()
+	if told {
+		r.tellTopics(missing)
 	}
 }
 
@@ -95,5 +111,5 @@ func (p picked) lacks(info topicInfo) (n int32, lacks bool) {
 func (r *reader) unread() bool {
 	r.announcing.Lock()
 	defer r.announcing.Unlock()
-	return slices.ContainsFunc(r.told, func(t sdk.Topic) bool { return t.Presence != sdk.TopicThere })
+	return r.lacking
 }
