@@ -205,6 +205,9 @@ func underLoad(t *testing.T, src *loadSource, change func(*rig, *Config), f func
 	})
 }
 
+// pass lets virtual time pass.
+func (r *rig) pass(d time.Duration) { time.Sleep(d) }
+
 func (r *rig) flow() Flow { return r.p.Status().Flow }
 
 // caughtUp waits until everything is durable and committed, and checks it.
