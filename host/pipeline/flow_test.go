@@ -222,6 +222,26 @@ func TestStuckEnds(t *testing.T) {
 	})
 }
 
+// F3: nothing is in flight, memory is high, and the source is behind: stuck, if
+// its server answers; if that is away, the matter is another one.
+func TestNothingComes(t *testing.T) {
+	for name, reachable := range map[string]bool{"the server answers": true, "the server is away": false} {
+		t.Run(name, func(t *testing.T) {
+			src := &loadSource{parts: 1, records: 100, perPart: 100, size: bytesEach(100), mute: true, reachable: reachable}
+			underLoad(t, src, func(r *rig, cfg *Config) { cfg.FlowControl.Memory = memoryAt(.95) }, func(r *rig) {
+				r.pass(15 * time.Minute)
+				want := flow.Moving
+				if reachable {
+					want = flow.Unhealthy
+				}
+				if s := r.flow(); s.Stuck != want || s.Changes != 0 {
+					t.Errorf("%+v, want %s", s, want)
+				}
+			})
+		})
+	}
+}
+
 // F3, F8: a saturated sink with low memory is the bottleneck, and neither a
 // slow nor an idle one is stuck, whatever memory says.
 func TestSlowSinkIsNotStuck(t *testing.T) {
