@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,15 +172,16 @@ func TestGarbageDoesNotThrottle(t *testing.T) {
 // state is critical, and stays in its group.
 func TestMemoryPausesTheSource(t *testing.T) {
 	src := &loadSource{parts: 1, records: 100_000, perPart: 100, size: bytesEach(100)}
-	ratio := .5
+	var percent atomic.Int64
+	percent.Store(50)
 	underLoad(t, src, func(r *rig, cfg *Config) {
 		cfg.MemoryBudget = 2 * mib
-		cfg.FlowControl.Memory = func() (int64, int64) { return memoryAt(ratio)() }
+		cfg.FlowControl.Memory = func() (int64, int64) { return percent.Load(), 100 }
 		r.unfinished = true
 		r.sink.script = func(*fakeWriter, *sdk.Batch) bool { return true } // it takes all and answers nothing
 	}, func(r *rig) {
 		r.pass(10 * time.Second)
-		ratio = .95
+		percent.Store(95)
 		r.pass(2 * time.Second)
 		s, sent := r.flow(), src.sent.Load()
 		if s.State != flow.Critical || !s.Paused || s.Limit != mib/2 && !s.WarmingUp || sent == 0 {
@@ -220,6 +222,35 @@ func TestStuckEnds(t *testing.T) {
 			t.Error("it did not end")
 		}
 	})
+}
+
+// A sink that comes and goes is a square wave of load: no sawtooth of states
+// follows. (How much arrives is the matter of how often a session is tried.)
+func TestSinkThatComesAndGoes(t *testing.T) {
+	for _, half := range []time.Duration{time.Second, 5 * time.Second, 45 * time.Second} {
+		t.Run(half.String(), func(t *testing.T) {
+			src := &loadSource{parts: 2, records: 1_000_000, perPart: 20, size: bytesEach(10)}
+			underLoad(t, src, func(r *rig, cfg *Config) {
+				cfg.MemoryBudget, r.unfinished = 256<<10, true
+				r.sink.delay = 50 * time.Millisecond
+			}, func(r *rig) {
+				const minutes = 10
+				for began := time.Now(); time.Since(began) < minutes*time.Minute; {
+					r.pass(half)
+					r.sink.down.Store(true)
+					r.pass(half)
+					r.sink.down.Store(false)
+				}
+				r.pass(20 * time.Second)
+				s, got := r.flow(), r.p.Status().Records
+				if s.Changes > 4*minutes || s.Changes == 0 || got < 1000 {
+					t.Errorf("%d changes of state in %d minutes, %d records, %+v", s.Changes, minutes, got, s)
+				}
+				t.Logf("%v down, %v up: %.1f changes a minute, %d records", half, half, float64(s.Changes)/minutes, got)
+				r.bounded(256 << 10)
+			})
+		})
+	}
 }
 
 // F3: nothing is in flight, memory is high, and the source is behind: stuck, if
