@@ -34,7 +34,7 @@ func gatingCosts(p *checkedPipeline) []cost {
 		{"the source plugin is killed", "It is started again. " + hostKilled(p)},
 		{"the " + gatePart(p, "sink plugin", "plugin") + " is killed", "It is started again and is sent what it had not confirmed, from the host's memory. " + redelivery(sink)},
 		{"the source's server is away", serverAway(p)},
-		{"the " + gatePart(p, "sink's target", "target") + " is away", "The write is tried again without end. Reading pauses once " + bytesText(p.MemoryBudget) + " are unconfirmed. " + whileAway(p) + rawAway(p)},
+		{"the " + gatePart(p, "sink's target", "target") + " is away", "The write is tried again without end. Reading pauses once at most " + bytesText(p.MemoryBudget) + " are unconfirmed. " + whileAway(p) + rawAway(p)},
 		{"power is lost", "What the sink has confirmed is on stable storage and stays. " + hostKilled(p)},
 		{"another host has the same stream", zombie(p)},
 		{"a record is refused", fmt.Sprintf("A record that the sink refuses for good, or of more than %s, halts the pipeline, which names it. Nothing behind it is committed.", bytesText(p.MaxRecordBytes))},

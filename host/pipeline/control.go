@@ -60,6 +60,7 @@ type control struct {
 	answers     int64
 	seenAnswers int64 // at the last look
 	looked      time.Time
+	heard       time.Time // when the source last told where streams end
 }
 
 func newControl(cfg *Config) control {
@@ -214,10 +215,17 @@ func (p *Pipeline) lookForStuck(now time.Time) {
 	}
 }
 
+// unheard is how long a source may tell nothing about its streams' ends before
+// they count for nothing: its server is away, and that is another matter.
+const unheard = time.Minute
+
 // hasWork reports whether something should become durable.
 func (p *Pipeline) hasWork() bool {
 	if len(p.out.items) > 0 {
 		return true
+	}
+	if time.Since(p.flow.heard) > unheard {
+		return false
 	}
 	for _, st := range p.streams {
 		if g, ok := p.gate.Run(st.run); ok && g.Frontier < st.end {

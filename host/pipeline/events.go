@@ -90,6 +90,7 @@ func (e *events) Gap(g sdk.Gap) { e.post(func() { e.p.gap(g) }) }
 
 func (e *events) Lag(ls []sdk.Lag) {
 	e.post(func() {
+		e.p.flow.heard = time.Now()
 		for _, l := range ls {
 			if st := e.p.byRun[l.Run]; st != nil {
 				st.seeEnd(l.End)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,16 +22,16 @@ func TestSinkDownTenMinutes(t *testing.T) {
 		cfg.MemoryBudget = 2 * mib
 		r.sink.delay = time.Millisecond
 	}, func(r *rig) {
-		time.Sleep(100 * time.Millisecond)
+		r.pass(100 * time.Millisecond)
 		before := r.p.Status().Records
 		r.sink.down.Store(true)
-		time.Sleep(time.Minute)
+		r.pass(time.Minute)
 		sent, beats := src.sent.Load(), src.beats.Load()
 		s := r.flow()
 		if before == 0 || sent == 0 || s.State == flow.Normal || s.WriteFailures == 0 || s.Used == 0 {
 			t.Errorf("a minute into the outage: %d records before, %d frames, %+v", before, sent, s)
 		}
-		time.Sleep(9 * time.Minute)
+		r.pass(9 * time.Minute)
 		if got := src.sent.Load(); got != sent {
 			t.Errorf("%d frames were fetched while nothing could be written", got-sent)
 		}
@@ -42,7 +43,7 @@ func TestSinkDownTenMinutes(t *testing.T) {
 		}
 		r.sink.down.Store(false)
 		r.caughtUp(5 * time.Minute)
-		time.Sleep(3 * time.Minute)
+		r.pass(3 * time.Minute)
 		if s := r.flow(); s.State != flow.Normal || s.Used != 0 || s.Changes > 6 {
 			t.Errorf("three minutes after it was over: %+v", s)
 		}
@@ -73,13 +74,13 @@ func TestExpansionAfterWarmUp(t *testing.T) {
 		r.sink.delay = 5 * time.Millisecond
 	}, func(r *rig) {
 		for r.p.Status().Records < 50_000 {
-			time.Sleep(50 * time.Millisecond)
+			r.pass(50 * time.Millisecond)
 		}
 		if s := r.flow(); s.WarmingUp || s.Expansion > 3 {
 			t.Errorf("before: %+v", s)
 		}
 		for r.p.Status().Records < 110_000 {
-			time.Sleep(50 * time.Millisecond)
+			r.pass(50 * time.Millisecond)
 		}
 		src.ahead.Store(0)
 		r.caughtUp(time.Hour)
@@ -117,7 +118,7 @@ func TestRecordAboveTheWarmUpBudget(t *testing.T) {
 				cfg.FlowControl.WarmUp = flow.WarmUp{Fraction: .25, Acks: 1000, Timeout: time.Hour}
 				r.sink.delay = time.Second
 			}, func(r *rig) {
-				time.Sleep(500 * time.Millisecond)
+				r.pass(500 * time.Millisecond)
 				if s := r.flow(); s.WarmingUp != c.warmingUp || s.Used == 0 {
 					t.Errorf("%+v", s)
 				}
@@ -135,7 +136,7 @@ func TestFlushWhilePaused(t *testing.T) {
 	underLoad(t, src, func(r *rig, cfg *Config) {
 		cfg.MemoryBudget, cfg.MaxAckDelay = 64<<10, time.Hour
 		cfg.FlowControl.Memory = memoryAt(.97)
-		r.sink.hold = true
+		r.sink.hold, r.sink.delay = true, 100*time.Millisecond
 	}, func(r *rig) {
 		r.caughtUp(time.Hour)
 		if s := r.flow(); s.Changes == 0 || s.Stuck != flow.Moving {
@@ -158,7 +159,7 @@ func TestGarbageDoesNotThrottle(t *testing.T) {
 		cfg.FlowControl.Memory = memoryAt(.97)
 		r.sink.delay = 10 * time.Millisecond
 	}, func(r *rig) {
-		time.Sleep(2 * time.Second)
+		r.pass(2 * time.Second)
 		s := r.flow()
 		if s.Changes != 0 || s.State != flow.Normal || !s.MemoryIgnored || s.Memory < .96 || r.p.Status().Records == 0 {
 			t.Errorf("%+v", s)
@@ -171,21 +172,22 @@ func TestGarbageDoesNotThrottle(t *testing.T) {
 // state is critical, and stays in its group.
 func TestMemoryPausesTheSource(t *testing.T) {
 	src := &loadSource{parts: 1, records: 100_000, perPart: 100, size: bytesEach(100)}
-	ratio := .5
+	var percent atomic.Int64
+	percent.Store(50)
 	underLoad(t, src, func(r *rig, cfg *Config) {
 		cfg.MemoryBudget = 2 * mib
-		cfg.FlowControl.Memory = func() (int64, int64) { return memoryAt(ratio)() }
+		cfg.FlowControl.Memory = func() (int64, int64) { return percent.Load(), 100 }
 		r.unfinished = true
 		r.sink.script = func(*fakeWriter, *sdk.Batch) bool { return true } // it takes all and answers nothing
 	}, func(r *rig) {
-		time.Sleep(10 * time.Second)
-		ratio = .95
-		time.Sleep(2 * time.Second)
+		r.pass(10 * time.Second)
+		percent.Store(95)
+		r.pass(2 * time.Second)
 		s, sent := r.flow(), src.sent.Load()
 		if s.State != flow.Critical || !s.Paused || s.Limit != mib/2 && !s.WarmingUp || sent == 0 {
 			t.Errorf("%+v after %d frames", s, sent)
 		}
-		time.Sleep(time.Minute)
+		r.pass(time.Minute)
 		if src.sent.Load() != sent || src.closed.Load() != 0 || src.beats.Load() < 20 {
 			t.Errorf("%d frames more, %d lives ended, %d heartbeats", src.sent.Load()-sent, src.closed.Load(), src.beats.Load())
 		}
@@ -205,7 +207,7 @@ func TestStuckEnds(t *testing.T) {
 			after time.Duration
 			want  flow.Level
 		}{{4 * time.Minute, flow.Moving}, {2 * time.Minute, flow.Suspected}, {5 * time.Minute, flow.Unhealthy}, {8 * time.Minute, flow.Unhealthy}} {
-			time.Sleep(c.after)
+			r.pass(c.after)
 			if s := r.flow(); s.Stuck != c.want || s.SinkIsBottleneck {
 				t.Fatalf("%+v, want %s", s, c.want)
 			}
@@ -220,6 +222,55 @@ func TestStuckEnds(t *testing.T) {
 			t.Error("it did not end")
 		}
 	})
+}
+
+// A sink that comes and goes is a square wave of load: no sawtooth of states
+// follows. (How much arrives is the matter of how often a session is tried.)
+func TestSinkThatComesAndGoes(t *testing.T) {
+	for _, half := range []time.Duration{time.Second, 5 * time.Second, 45 * time.Second} {
+		t.Run(half.String(), func(t *testing.T) {
+			src := &loadSource{parts: 2, records: 1_000_000, perPart: 20, size: bytesEach(10)}
+			underLoad(t, src, func(r *rig, cfg *Config) {
+				cfg.MemoryBudget, r.unfinished = 256<<10, true
+				r.sink.delay = 50 * time.Millisecond
+			}, func(r *rig) {
+				const minutes = 10
+				for began := time.Now(); time.Since(began) < minutes*time.Minute; {
+					r.pass(half)
+					r.sink.down.Store(true)
+					r.pass(half)
+					r.sink.down.Store(false)
+				}
+				r.pass(20 * time.Second)
+				s, got := r.flow(), r.p.Status().Records
+				if s.Changes > 4*minutes || s.Changes == 0 || got < 1000 {
+					t.Errorf("%d changes of state in %d minutes, %d records, %+v", s.Changes, minutes, got, s)
+				}
+				t.Logf("%v down, %v up: %.1f changes a minute, %d records", half, half, float64(s.Changes)/minutes, got)
+				r.bounded(256 << 10)
+			})
+		})
+	}
+}
+
+// F3: nothing is in flight, memory is high, and the source is behind: stuck, if
+// its server answers; if that is away, the matter is another one.
+func TestNothingComes(t *testing.T) {
+	for name, reachable := range map[string]bool{"the server answers": true, "the server is away": false} {
+		t.Run(name, func(t *testing.T) {
+			src := &loadSource{parts: 1, records: 100, perPart: 100, size: bytesEach(100), mute: true, reachable: reachable}
+			underLoad(t, src, func(r *rig, cfg *Config) { cfg.FlowControl.Memory = memoryAt(.95) }, func(r *rig) {
+				r.pass(15 * time.Minute)
+				want := flow.Moving
+				if reachable {
+					want = flow.Unhealthy
+				}
+				if s := r.flow(); s.Stuck != want || s.Changes != 0 {
+					t.Errorf("%+v, want %s", s, want)
+				}
+			})
+		})
+	}
 }
 
 // F3, F8: a saturated sink with low memory is the bottleneck, and neither a
@@ -238,8 +289,8 @@ func TestSlowSinkIsNotStuck(t *testing.T) {
 				r.sink.delay, r.unfinished = 10*time.Second, true
 			}, func(r *rig) {
 				for range 60 {
-					time.Sleep(time.Minute)
-					if s := r.flow(); s.Stuck != flow.Moving || s.Stalled > time.Minute || s.Paused {
+					r.pass(time.Minute)
+					if s := r.flow(); s.Stuck != flow.Moving || s.Stalled > time.Minute {
 						t.Fatalf("%+v", s)
 					}
 				}
@@ -270,7 +321,7 @@ func TestDeadSecondaryIsNoPressure(t *testing.T) {
 		cfg.Secondaries = []Secondary{{Name: "dead", Sink: &deadSecondary{}, Caps: sdk.Capabilities{Durable: true}, Buffer: 256 << 10}}
 	}, func(r *rig) {
 		r.caughtUp(5 * time.Minute)
-		time.Sleep(time.Minute)
+		r.pass(time.Minute)
 		st := r.p.Status()
 		if st.Secondaries[0].Live.Sheds == 0 || st.Secondaries[0].Live.Buffered == 0 {
 			t.Errorf("%+v: the test tests nothing", st.Secondaries[0])

@@ -24,6 +24,9 @@ type loadSource struct {
 	// ratio is what a record expands to; nil: once.
 	ratio func(position int64) int64
 
+	// mute: nothing is delivered. reachable: the ends are told every now and then.
+	mute, reachable bool
+
 	mu        sync.Mutex
 	committed map[sdk.Stream]int64
 	opens     int
@@ -80,6 +83,11 @@ func (r *loadReader) Start(_ context.Context, sts []sdk.Start) error {
 	for _, st := range sts {
 		r.wg.Go(func() {
 			r.ev.Lag([]sdk.Lag{{Stream: st.Stream, Run: st.Run, End: r.s.records}})
+			for r.s.mute && pause(r.ctx, time.Second) {
+				if r.s.reachable {
+					r.ev.Lag([]sdk.Lag{{Stream: st.Stream, Run: st.Run, End: r.s.records}})
+				}
+			}
 			for at := st.Position; at < r.s.records && r.ctx.Err() == nil; {
 				next := min(at+int64(r.s.perPart), r.s.records)
 				if !r.send(st, at, next) {
@@ -204,6 +212,9 @@ func underLoad(t *testing.T, src *loadSource, change func(*rig, *Config), f func
 		}
 	})
 }
+
+// pass lets virtual time pass.
+func (r *rig) pass(d time.Duration) { time.Sleep(d) }
 
 func (r *rig) flow() Flow { return r.p.Status().Flow }
 
