@@ -1,6 +1,6 @@
 // Command bench measures twg against a one-process yardstick: Kafka to
-// Parquet and to PostgreSQL, the same records, the same durability, alternating in one run. It
-// prints a table and writes bench/out/latest.json; docs/bench.md explains
+// Parquet and to PostgreSQL, the same records, the same durability, alternating in one run. Three
+// rows more are of raw-first: secondaries, a dead one, and recovery. It prints a table and writes bench/out/latest.json; docs/bench.md explains
 // both. Run it from the repository's root.
 //
 // The environment shortens a run: ROWS (records a topic), RUNS (pairs), ONLY

@@ -145,8 +145,8 @@ func (w *secondaryWriter) write(b *sdk.Batch) bool {
 		w.ses.Fail(errors.New("killed"))
 		return false
 	}
-	w.ses.Report(r)
-	w.wrote = b.Seq
+	w.ses.Report(r) // the batch is the host's again
+	w.wrote = r.Seq
 	return w.wrote != w.asked || w.flush(w.asked)
 }
 

@@ -51,7 +51,7 @@ func (s *sim) grow() {
 	p := ps[i]
 	waiting := int64(0)
 	for _, q := range ps {
-		waiting += q.end - max(q.committed, q.start)
+		waiting += q.end - max(q.cov.FirstHole(), q.start)
 	}
 	if waiting > s.pr.backlog {
 		return
@@ -67,10 +67,10 @@ func (s *sim) commit(r *simReader, m sdk.Mark) error {
 	p, who := s.byKey[m.Stream], r.h.name+"/commit"
 	run := r.runs[m.Run]
 	switch {
-	case p == nil || p.deleted || p.owner != r:
+	case p == nil || p.deleted || !r.owns(p):
 		s.step("commit of another's", who, p, m.Next, 0)
 		return sdk.Errorf(sdk.KindFenced, "commit", "%s is not assigned", m.Stream)
-	case r.dropped[m.Run] || p.run != 0 && p.run != m.Run:
+	case r.dropped[m.Run] || s.pr.named && run == nil || !s.pr.named && p.run != 0 && p.run != m.Run:
 		s.step("commit of an old run", who, p, m.Next, 0)
 		return sdk.Errorf(sdk.KindFenced, "commit", "run %d has ended", m.Run)
 	case s.fault(who, 20, "commit refused"):
@@ -87,6 +87,9 @@ func (s *sim) commit(r *simReader, m sdk.Mark) error {
 		s.wrong("INV2: committed %d of %s after %d in one run", m.Next, p.name, run.committed)
 	}
 	p.committed = m.Next
+	if s.pr.named { // it is the reader's word for what may go; nobody stores it
+		p.committed = sdk.NoPosition
+	}
 	if run != nil {
 		run.committed = m.Next
 	}
@@ -168,7 +171,10 @@ func (p *simStream) assignment() sdk.Assignment {
 func (s *sim) behind() (n int64) {
 	for _, p := range s.alive() {
 		if p.end > p.base {
-			n += max(p.end-p.cov.FirstHole(), 0) + p.end - max(p.committed, p.base-1)
+			n += max(p.end-p.cov.FirstHole(), 0)
+			if !s.pr.named {
+				n += p.end - max(p.committed, p.base-1)
+			}
 		}
 	}
 	return n

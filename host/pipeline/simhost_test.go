@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,9 @@ func (s *sim) begin(role Role) {
 		SourceCaps: sdk.Capabilities{Position: sdk.PositionBroker}, MemoryBudget: h.limit,
 		MaxAckDelay: s.withinLocked(who, 20*time.Second), OnGap: GapContinue, Logger: quiet(), Granularity: pick(s, sdk.GranularityBatch, sdk.GranularityRecord),
 		Recovery: s.recovery(who)}
+	if s.pr.named {
+		cfg.SourceCaps.Position = sdk.PositionStore
+	}
 	for _, l := range h.lanes {
 		cfg.Secondaries = append(cfg.Secondaries, Secondary{Name: l.name, Sink: simSecondary{h, l, "live"}, Recovery: simSecondary{h, l, "recovery"},
 			Caps: sdk.Capabilities{Durable: true}, Buffer: h.buffer, Attempts: 1 + s.roll(who, 4)})
@@ -146,7 +150,7 @@ func (h *simHost) stop() error {
 	select {
 	case err := <-h.done:
 		h.done <- err // for whoever buries it
-		if errors.Is(err, ErrShutdownTimeout) {
+		if errors.Is(err, ErrShutdownTimeout) || h.wasTakenOver(err) {
 			return nil
 		}
 		return err
@@ -220,6 +224,20 @@ func (h *simHost) arrive(d *rand.Rand, who, op string, f func() error) error {
 	return nil
 }
 
+// takenOver reports whether a host may end with err: where nobody shares out the
+// streams the first fence halts, and there is none unless another has acquired.
+// The lock is held.
+func (h *simHost) takenOver(err error) bool {
+	return err != nil && h.s.pr.named && strings.Contains(err.Error(), "was taken over") &&
+		slices.ContainsFunc(h.s.streams, func(p *simStream) bool { return p.epoch.Number > 0 && p.holder != h.name })
+}
+
+func (h *simHost) wasTakenOver(err error) bool {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	return h.takenOver(err)
+}
+
 // check looks at what must hold of a host at any moment.
 func (h *simHost) check() {
 	h.s.mu.Lock()
@@ -234,8 +252,8 @@ func (h *simHost) check() {
 		h.s.mu.Lock()
 		defer h.s.mu.Unlock()
 		h.bury()
-		if err != nil && strings.Contains(err.Error(), "within a minute") {
-			h.s.step("halted in a duel", h.name, nil, 0, 0)
+		if err != nil && strings.Contains(err.Error(), "within a minute") || h.takenOver(err) {
+			h.s.step("halted by a fence", h.name, nil, 0, 0)
 			h.exit()
 			h.cancel()
 			return

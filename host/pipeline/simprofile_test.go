@@ -27,6 +27,7 @@ type simProfile struct {
 	lazy               time.Duration // and a secondary's write
 	rare               int           // of faults
 	contended          bool          // whoever works on a window may be in for something
+	named              bool          // nobody shares out the streams, and the store keeps the positions
 	files              bool          // the store is the real one of a Parquet directory
 	violent            bool          // hosts do not live long
 	sleep, lease       time.Duration
@@ -62,6 +63,7 @@ func (s *sim) profile() simProfile {
 		tick: pick(s, 300*time.Millisecond, 2*time.Second, 8*time.Second),
 	}
 	pr.files = pick(s, true, false, false)
+	pr.named = s.roll("named", 4) == 0
 	pr.windowRows = max(pr.windowRows, pr.backlog/100) // or there would be little else than claims
 	return pr
 }

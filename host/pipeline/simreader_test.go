@@ -36,6 +36,7 @@ type simReader struct {
 	runs    map[uint64]*simRun
 	of      map[*simStream]*simRun
 	dropped map[uint64]bool
+	told    map[*simStream]bool // where streams are named
 	closed  bool
 }
 
@@ -57,7 +58,7 @@ func (src simSource) Open(ctx context.Context, ev sdk.Events) (sdk.Reader, error
 	}); err != nil {
 		return nil, err
 	}
-	r := &simReader{h: h, s: h.s, ev: ev, runs: map[uint64]*simRun{}, of: map[*simStream]*simRun{}, dropped: map[uint64]bool{}}
+	r := &simReader{h: h, s: h.s, ev: ev, runs: map[uint64]*simRun{}, of: map[*simStream]*simRun{}, dropped: map[uint64]bool{}, told: map[*simStream]bool{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	h.onDeath(r.cancel)
 	r.wg.Go(r.group)
@@ -75,6 +76,11 @@ func (r *simReader) group() {
 		r.awake()
 		r.assign(who)
 		switch {
+		case r.s.pr.named:
+			if r.s.faultNow(who, 50, "source failed") {
+				r.ev.Fail(errors.New("killed"))
+				return
+			}
 		case r.s.faultNow(who, 12, "revoked"):
 			r.revoke(who)
 		case r.s.faultNow(who, 20, "lost"):
@@ -91,6 +97,13 @@ func (r *simReader) assign(who string) {
 	r.s.mu.Lock()
 	var as []sdk.Assignment
 	for _, p := range r.s.alive() {
+		if r.s.pr.named {
+			if !r.told[p] {
+				r.told[p] = true
+				as = append(as, sdk.Assignment{Stream: p.key, Committed: sdk.NoPosition, Initial: sdk.StartEarliest})
+			}
+			continue
+		}
 		if !p.free() || p.owner == r || !r.s.calm && r.s.roll(who, 3) == 0 {
 			continue
 		}
@@ -152,6 +165,10 @@ func (r *simReader) lose(who string) {
 	}
 }
 
+// owns reports whether a stream is this reader's: where streams are named, each
+// reader believes that it has all of them. The lock is held.
+func (r *simReader) owns(p *simStream) bool { return p.owner == r || r.s.pr.named && !p.deleted }
+
 // end ends a run. The lock is held.
 func (r *simReader) end(run uint64) {
 	if x := r.runs[run]; x != nil {
@@ -169,7 +186,7 @@ func (r *simReader) awake() {
 	r.s.mu.Lock()
 	var runs []uint64
 	for _, p := range r.s.streams {
-		if x := r.of[p]; x != nil && p.owner != r {
+		if x := r.of[p]; x != nil && !r.owns(p) {
 			runs = append(runs, x.id)
 			r.end(x.id)
 		}
@@ -184,7 +201,7 @@ func (r *simReader) Resolve(ctx context.Context, qs []sdk.Query) (out []sdk.Reso
 	err := r.h.call(ctx, "resolve", func() error {
 		for _, q := range qs {
 			p := r.s.byKey[q.Stream]
-			if p.owner != r {
+			if !r.owns(p) {
 				return sdk.Errorf(sdk.KindFenced, "resolve", "not assigned")
 			}
 			out = append(out, sdk.Resolved{Stream: q.Stream, Position: p.start})
@@ -197,7 +214,7 @@ func (r *simReader) Resolve(ctx context.Context, qs []sdk.Query) (out []sdk.Reso
 func (r *simReader) Start(ctx context.Context, sts []sdk.Start) error {
 	return r.h.call(ctx, "start", func() error {
 		for _, st := range sts {
-			if r.closed || r.s.byKey[st.Stream].owner != r {
+			if r.closed || !r.owns(r.s.byKey[st.Stream]) {
 				return sdk.Errorf(sdk.KindFenced, "start", "not assigned")
 			}
 		}
@@ -212,7 +229,9 @@ func (r *simReader) Start(ctx context.Context, sts []sdk.Start) error {
 // held when this host acquired the stream. The lock is held.
 func (r *simReader) begin(st sdk.Start) {
 	p := r.s.byKey[st.Stream]
-	r.end(p.run)
+	if !r.s.pr.named {
+		r.end(p.run)
+	}
 	if x := r.of[p]; x != nil {
 		r.end(x.id)
 	}
@@ -328,7 +347,7 @@ func (r *simReader) fetch(who string, credit int64) (b *sdk.Batch, gaps []sdk.Ga
 		}
 		lags = append(lags, sdk.Lag{Stream: p.key, Run: x.id, End: p.end})
 		switch {
-		case x.next < p.start && p.owner == r:
+		case x.next < p.start && r.owns(p):
 			x.halted = true
 			s.step("gap", who, p, x.next, p.start)
 			gaps = append(gaps, sdk.Gap{Stream: p.key, Run: x.id, Wanted: x.next, Available: p.start, Cause: sdk.GapOutOfRange, Reason: "retention"})

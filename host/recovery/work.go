@@ -17,8 +17,14 @@ import (
 var (
 	errOutOfTime = errors.New("the window's time is over")
 	errRefused   = errors.New("the secondary refuses what it is sent again and again")
+	errSilent    = errors.New("the secondary does not answer what it was sent, though the window's time is over; the window is left to the next attempt")
 	errLeaseLost = errors.New("the lease was lost: another host works on the window")
 )
+
+// answerTime is how long a secondary may take, at the least, to answer once the
+// window's time is over. Then the lease is no longer renewed: a sink that hangs
+// would keep the window from every other host.
+const answerTime = time.Minute
 
 // near is how many positions that are not wanted may lie between two holes
 // that one Replay reads.
@@ -96,6 +102,9 @@ func (r *Worker) deliver(ctx context.Context, w *sdk.RecoveryWindow, todo []cove
 	r.run++
 	ses.take() // of a window that was given up: its coverage is read again
 	d := &delivery{r: r, ses: ses, w: w, deadline: time.Now().Add(r.cfg.WindowDuration)}
+	whole := ctx
+	ctx, cancel := context.WithDeadlineCause(whole, d.deadline.Add(max(r.cfg.WindowDuration, answerTime)), errSilent)
+	defer cancel()
 	for _, v := range r.batchesOf(todo) {
 		d.todo = v
 		hull := sdk.Window{Stream: w.Stream, From: v[0].From, Next: v[len(v)-1].Next}
@@ -120,7 +129,7 @@ func (r *Worker) deliver(ctx context.Context, w *sdk.RecoveryWindow, todo []cove
 		d.r.log.Warn("the secondary refuses for now what is rebuilt; the rest of the window waits", "stream", w.Stream.String(), "from", w.From, "next", w.Next,
 			"attempts", d.r.cfg.Attempts)
 	}
-	if err := d.record(ctx); err != nil {
+	if err := d.record(whole); err != nil {
 		return err
 	}
 	return late

@@ -70,7 +70,7 @@ func (codec) Write(w io.Writer, f *footer.Footer) error { return rawfile.Empty(w
 func (codec) Read(r io.ReaderAt, size int64) (*footer.Footer, error) { return footer.Read(r, size) }
 
 func (codec) Repair() string {
-	return "or move this commit and all later ones out of the directory: what they hold is then read from the source again, where the source still has it"
+	return "or move this commit and all later ones out of the directory: what they hold is then read from the source again, where the source still has it. If the directory is a secondary's, give that sink another name in the file as well: under the old one it counts as having them"
 }
 
 func (c codec) Reset() {
