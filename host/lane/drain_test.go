@@ -126,6 +126,9 @@ func TestDrain(t *testing.T) {
 				}
 				cancel()
 				<-done
+				if got, want := l.Status().Unanswered, 30-c.held-10*c.sheds; got != want {
+					t.Errorf("%d rows are unanswered when the lane has ended, want %d", got, want)
+				}
 			})
 		})
 	}
