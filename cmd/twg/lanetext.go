@@ -23,6 +23,7 @@ func laneLine(s pipeline.SecondaryStatus) string {
 		say(live.ShedRows, "shed")
 		say(live.GivenUp, "given up")
 		say(live.Unflushed, "not flushed")
+		say(live.Unanswered, "not answered")
 	}
 	say(s.Live.SetAside+s.Backlog.SetAside, "set aside")
 	say(s.Backlog.Rebuilt, "rebuilt")
@@ -44,6 +45,9 @@ type laneSummary struct {
 	Delivered int64 `json:"delivered"`
 	Shed      int64 `json:"shed"`
 	GivenUp   int64 `json:"given_up"`
+	// Unanswered are rows that it had been sent when the run ended: they are on
+	// their way, and rebuilt only once a host has their streams again.
+	Unanswered int64 `json:"unanswered"`
 	// Rejected are rows that the sink refused for good, live or rebuilt.
 	Rejected int64 `json:"rejected"`
 	// Rebuilt, Missing and Lost are positions, as recovery saw them last.
@@ -55,7 +59,7 @@ type laneSummary struct {
 
 func newLaneSummary(s pipeline.SecondaryStatus, targets []string) laneSummary {
 	return laneSummary{
-		Name: s.Name, Delivered: s.Live.Delivered, Shed: s.Live.ShedRows, GivenUp: s.Live.GivenUp, Rejected: s.Live.SetAside + s.Backlog.SetAside,
+		Name: s.Name, Delivered: s.Live.Delivered, Shed: s.Live.ShedRows, GivenUp: s.Live.GivenUp, Unanswered: s.Live.Unanswered, Rejected: s.Live.SetAside + s.Backlog.SetAside,
 		Rebuilt: s.Backlog.Rebuilt, Missing: s.Backlog.Positions, Lost: s.Backlog.Unrecoverable, Targets: targets,
 	}
 }

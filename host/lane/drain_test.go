@@ -122,6 +122,9 @@ func (c drainCase) play(t *testing.T) {
 	c.judge(t, l, store)
 	cancel()
 	<-done
+	if got, want := l.Status().Unanswered, 30-c.held-10*c.sheds; got != want {
+		t.Errorf("%d rows are unanswered when the lane has ended, want %d", got, want)
+	}
 }
 
 func (c drainCase) judge(t *testing.T, l *Lane, store *laneStore) {

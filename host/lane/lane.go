@@ -93,8 +93,11 @@ type Status struct {
 	ShedRows  int64
 	SetAside  int64 // rows that the sink refused for good
 	GivenUp   int64 // rows that it refused again and again
-	Restarts  int64
-	Err       error // why the last session ended
+	// Unanswered are rows that the sink had been sent and had not answered when
+	// the lane ended: recovery leaves them alone until a host has their streams.
+	Unanswered int64
+	Restarts   int64
+	Err        error // why the last session ended
 }
 
 // New returns a lane that does nothing until Run.

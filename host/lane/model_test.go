@@ -36,7 +36,10 @@ type targetSession struct {
 	wrote uint64
 	asked uint64
 	said  uint64
+	dead  bool // its target was restarted: it answers nothing more
 }
+
+var errRestarted = errors.New("the target was restarted")
 
 func (t *target) Open(_ context.Context, ses sdk.Session) (sdk.Writer, error) {
 	t.mu.Lock()
@@ -48,6 +51,9 @@ func (t *target) Open(_ context.Context, ses sdk.Session) (sdk.Writer, error) {
 func (s *targetSession) Write(_ context.Context, b *sdk.Batch) error {
 	s.t.mu.Lock()
 	defer s.t.mu.Unlock()
+	if s.dead {
+		return errRestarted
+	}
 	r := sdk.AllOutcome(s.ses.ID, b, sdk.Written, "")
 	for i, sp := range b.Spans {
 		for pos := sp.From; pos < sp.Next; pos++ {
@@ -70,6 +76,9 @@ func (s *targetSession) Write(_ context.Context, b *sdk.Batch) error {
 func (s *targetSession) Flush(_ context.Context, seq uint64) error {
 	s.t.mu.Lock()
 	defer s.t.mu.Unlock()
+	if s.dead {
+		return errRestarted
+	}
 	s.asked = max(s.asked, seq)
 	if s.wrote >= seq && !s.t.lazy {
 		s.sync(s.wrote)
@@ -106,10 +115,11 @@ func (t *target) crash() {
 	t.ses = nil
 	if ses != nil {
 		clear(ses.soft)
+		ses.dead = true // at once: a Flush that comes now must not be answered
 	}
 	t.mu.Unlock()
 	if ses != nil {
-		ses.ses.Fail(errors.New("the target was restarted"))
+		ses.ses.Fail(errRestarted)
 	}
 }
 

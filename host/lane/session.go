@@ -85,6 +85,11 @@ func (l *Lane) discard() {
 		l.queue = append(l.queue, p)
 	}
 	for _, p := range l.queue {
+		for i, r := range p.rows {
+			if p.open[i] {
+				l.stat.Unanswered += int64(r.To - r.From)
+			}
+		}
 		clear(p.open)
 		l.free(p)
 	}

@@ -69,6 +69,9 @@ func (l *Lane) unflushed(ses *session) {
 	for _, s := range ses.written {
 		seqs[s.seq] = true
 		l.stat.ShedRows += s.rows
+		if l.drain { // nobody records the floor any more
+			l.stat.Unanswered += s.rows
+		}
 	}
 	l.stat.Sheds += int64(len(seqs))
 	if len(seqs) > 0 {

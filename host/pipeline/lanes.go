@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -117,6 +118,22 @@ func (p *Pipeline) drainLanes(ctx context.Context) {
 			p.log.Warn("the lane's last coverage was not recorded; recovery delivers it again", "error", err)
 		}
 	})
+}
+
+// unanswered is an error if a lane ended with rows in its sink's hands: nobody
+// rebuilds those yet, so the pipeline has not caught up.
+func (p *Pipeline) unanswered() error {
+	var errs []error
+	for i, l := range p.lanes { // the first of p.stat.Secondaries, if there are any
+		s := l.Status()
+		if i < len(p.stat.Secondaries) && p.stat.Secondaries[i].Name == s.Name {
+			p.stat.Secondaries[i].Live.Unanswered = s.Unanswered
+		}
+		if s.Unanswered > 0 {
+			errs = append(errs, fmt.Errorf("secondary sink %q was sent %d rows and did not answer within shutdown_timeout; see that it answers, and run this again", s.Name, s.Unanswered))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (p *Pipeline) eachLane(f func(*lane.Lane)) {

@@ -211,7 +211,11 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	p.wg.Wait()
 	p.stopping.timer.Stop()
 	abandon()
+	left := p.unanswered()
 	close(p.done)
+	if err == nil && p.cfg.UntilCaughtUp && ctx.Err() == nil {
+		err = left
+	}
 	return err
 }
 

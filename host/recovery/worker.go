@@ -137,15 +137,27 @@ func (r *Worker) rest(ctx context.Context, d time.Duration) bool {
 
 // All works until nothing is missing and no window is open, and returns how
 // many it worked on. Windows that other hosts hold, or that nothing can be
-// done for, are waited for until their leases are over, once.
+// done for, are waited for until their leases are over, once. So is what fails
+// now and then, like a plugin that is just being started again: the third
+// failure without a window between ends it.
 func (r *Worker) All(ctx context.Context) (windows int, err error) {
 	defer r.Close(ctx)
-	began := time.Now()
+	began, fails := time.Now(), 0
 	for {
 		n, err := r.Once(ctx, nil, Options{WindowRows: r.cfg.WindowRows})
 		windows += n
+		if n > 0 {
+			fails = 0
+		}
 		b := r.Backlog()
 		switch {
+		case err != nil && fails < 2 && ctx.Err() == nil && !r.stopping() && sdk.KindOf(err) == sdk.KindRetryable:
+			fails++
+			r.log.Warn("recovery failed; trying again", "error", err, "in", backoff(fails))
+			if !r.rest(ctx, backoff(fails)) {
+				return windows, err
+			}
+			continue
 		case err != nil || r.stopping():
 			return windows, err
 		case n > 0:

@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/twg-io/twg/test/faults/readback"
 )
@@ -33,9 +35,11 @@ func TestUntilCaughtUpWaitsForADeadMember(t *testing.T) {
 	dies := start(t, file)
 	eventually(t, "the first host has the topic", dies, func() bool { return w.members() == 1 })
 	sent := w.steadily(2)
+	remember := w.forgetCommits() // else what is there could be committed when the partitions are shared anew
 	ends := start(t, "--until-caught-up", file)
 	eventually(t, "the second has caught up with its own", ends, func() bool { return strings.Contains(ends.said(), "waiting for the rest") })
 	killAll(t, dies)
+	remember()
 	records := sent()
 	if code := ends.end(); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, ends.said())
@@ -46,6 +50,27 @@ func TestUntilCaughtUpWaitsForADeadMember(t *testing.T) {
 		t.Errorf("%d rows of %d records\n%s", rows, records, ends.said())
 	}
 	w.committedAll()
+}
+
+// forgetCommits has the broker forget what is committed, until end is called.
+func (w *world) forgetCommits() (end func()) {
+	var ended atomic.Bool
+	w.broker.ControlKey(int16(kmsg.OffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		if ended.Load() {
+			return nil, nil, false
+		}
+		resp := r.ResponseKind().(*kmsg.OffsetCommitResponse)
+		for _, t := range r.(*kmsg.OffsetCommitRequest).Topics {
+			forgotten := kmsg.OffsetCommitResponseTopic{Topic: t.Topic, TopicID: t.TopicID}
+			for _, p := range t.Partitions {
+				forgotten.Partitions = append(forgotten.Partitions, kmsg.OffsetCommitResponseTopicPartition{Partition: p.Partition})
+			}
+			resp.Topics = append(resp.Topics, forgotten)
+		}
+		return resp, nil, true
+	})
+	return func() { ended.Store(true) }
 }
 
 // steadily writes records to each partition, until it is asked how many.
@@ -60,7 +85,9 @@ func (w *world) steadily(parts int32) (stop func() int) {
 	go func() {
 		defer client.Close()
 		n := 0
-		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+		last := false
+		for tick := time.NewTicker(10 * time.Millisecond); !last; <-tick.C {
+			last = ctx.Err() != nil // one more to each, so that each is committed once more
 			for p := range parts {
 				if client.ProduceSync(context.WithoutCancel(ctx), &kgo.Record{Partition: p, Value: fmt.Appendf(nil, "v%d", n)}).FirstErr() == nil {
 					n++

@@ -39,7 +39,7 @@ func TestKilledBeforeAFlush(t *testing.T) {
 	}
 	p.killSecondary(t)
 	p.produce(t, total/2, total)
-	p.await(t, "what was lost to be rebuilt", func() bool { return p.status(t).missing == total/2 })
+	p.await(t, "what was lost to be rebuilt", func() bool { s := p.status(t); return s.held == total && s.missing == total/2 })
 	p.interrupt(t, host) // flushes what is written
 	if s := p.status(t); s.held != total || s.missing != 0 {
 		t.Errorf("raw holds %d, the secondary lacks %d; want %d and 0", s.held, s.missing, total)

@@ -73,7 +73,13 @@ func (r *reader) behind() (list []incarnated) {
 	for name, info := range topics {
 		for n := range info.leaders {
 			x := incarnated{partition{name, n}, info.id}
-			if !r.others.done[x] && (r.others.leaving[x.partition] || !r.table.owns(x.partition)) {
+			if r.others.done[x] {
+				continue
+			}
+			owned, announced := r.table.owns(x.partition)
+			_, seen := r.others.ends[x]
+			// What comes from another member is behind until the host has it.
+			if r.others.leaving[x.partition] || !owned || seen && !announced {
 				list = append(list, x)
 			}
 		}

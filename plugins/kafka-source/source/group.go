@@ -104,6 +104,7 @@ func (r *reader) announce(ctx context.Context) {
 			if !done {
 				retry = time.After(announceRetry)
 			}
+			r.tellTopicsAgain() // the host has them now
 		}
 		select {
 		case <-ctx.Done():

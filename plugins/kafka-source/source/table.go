@@ -59,11 +59,12 @@ func (t *table) assign(parts map[string][]int32) (added bool) {
 	return added
 }
 
-// owns reports whether this member is to read p.
-func (t *table) owns(p partition) bool {
+// owns reports whether this member is to read p, and whether the host was told.
+func (t *table) owns(p partition) (owned, announced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.owned[p] != nil
+	s := t.owned[p]
+	return s != nil, s != nil && s.announced
 }
 
 // unannounced lists the partitions that the host was not told about.
