@@ -144,19 +144,22 @@ func (w *world) produce(n int, value func(i int) []byte) {
 	}
 }
 
-// ceiling is what "twg plan" prints for the file, in bytes.
-func (w *world) ceiling() int64 {
+// planned is what "twg plan" prints for the file, in bytes.
+type planned struct {
+	// Ceiling is the host's, WithPlugins adds what plugins are expected to take.
+	Ceiling     int64 `json:"memory_ceiling_bytes"`
+	WithPlugins int64 `json:"memory_with_plugins_bytes"`
+}
+
+func (w *world) plan() (p planned) {
 	w.t.Helper()
 	out, err := exec.Command(filepath.Join(bin, "twg"), "--plugin-dir", bin, "plan", "-json", w.file).Output()
 	must(w.t, err)
-	var p struct {
-		Ceiling int64 `json:"memory_ceiling_bytes"`
-	}
 	must(w.t, json.Unmarshal(out, &p))
-	if p.Ceiling == 0 {
-		w.t.Fatalf("the plan has no ceiling:\n%s", out)
+	if p.Ceiling == 0 || p.WithPlugins <= p.Ceiling {
+		w.t.Fatalf("%+v of the plan\n%s", p, out)
 	}
-	return p.Ceiling
+	return p
 }
 
 // eachOnce wants all records of the topic in the table, each once.
