@@ -149,8 +149,9 @@ func fields(b []byte) map[string]string {
 	return out
 }
 
-// keptTo holds the highest memory against the plan, and returns it.
-func (h *host) keptTo(p planned) peaks {
+// keptTo holds the highest memory against the plan. Its ceiling is the host's
+// alone; here that of the plugins, as flow control counts it, fits in as well.
+func (h *host) keptTo(p planned) {
 	t := h.w.t
 	t.Helper()
 	h.mu.Lock()
@@ -159,10 +160,9 @@ func (h *host) keptTo(p planned) peaks {
 	text := fmt.Sprintf("the host had %.1f MiB (ceiling %.1f), all %d processes %.1f (ceiling with plugins %.1f), %.1f without pages of files; MiB at that time:%s",
 		mib(m.host), mib(p.Ceiling), m.processes, mib(m.both), mib(p.WithPlugins), mib(m.own), m.worst)
 	t.Log(text)
-	if m.processes != 3 || m.host > p.Ceiling || m.both > p.WithPlugins {
+	if m.processes != 3 || m.host > p.Ceiling || m.both > p.WithPlugins || m.own > p.Ceiling {
 		t.Error("too much: " + text)
 	}
-	return m
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }

@@ -76,8 +76,7 @@ func newWorld(t *testing.T, budget string) *world {
 		return new(net.Dialer).DialContext(ctx, "unix", w.socket)
 	}}}
 	w.admin = kadm.NewClient(w.client())
-	size := "33554432"
-	_, err := w.admin.CreateTopic(t.Context(), partitions, 1, map[string]*string{"max.message.bytes": &size}, topic)
+	_, err := w.admin.CreateTopic(t.Context(), partitions, 1, nil, topic)
 	must(t, err)
 	must(t, os.WriteFile(w.file, fmt.Appendf(nil, `admin { listen = "unix:%s" }
 
@@ -123,7 +122,7 @@ func (w *world) client(more ...kgo.Opt) *kgo.Client {
 // numbers.
 func (w *world) produce(n int, value func(i int) []byte) {
 	w.t.Helper()
-	c := w.client(kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(16<<20),
+	c := w.client(kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(kgo.ZstdCompression()),
 		kgo.RecordPartitioner(kgo.RoundRobinPartitioner()), kgo.MaxBufferedRecords(50_000))
 	failed := make(chan error, 1)
 	for i := range n {
