@@ -35,6 +35,9 @@ type plan struct {
 	Pipelines []pipelinePlan `json:"pipelines"`
 	// CeilingBytes is the sum over the pipelines, with HostConstant once.
 	CeilingBytes int64 `json:"memory_ceiling_bytes"`
+	// WithPluginsBytes adds what the plugins are expected to take; nothing enforces
+	// that part.
+	WithPluginsBytes int64 `json:"memory_with_plugins_bytes"`
 }
 
 type pipelinePlan struct {
@@ -86,7 +89,7 @@ type recoveryPlan struct {
 }
 
 func makePlan(f *checkedFile) (plan, error) {
-	out := plan{File: f.config.Filename, CeilingBytes: memoryCeiling(f)}
+	out := plan{File: f.config.Filename, CeilingBytes: memoryCeiling(f), WithPluginsBytes: withPlugins(f)}
 	for _, p := range f.pipelines {
 		pp, err := makePipelinePlan(p)
 		if err != nil {

@@ -17,7 +17,7 @@ func (p plan) write(w io.Writer) error {
 		x.write(&b, p.File)
 	}
 	if len(p.Pipelines) > 1 {
-		fmt.Fprintf(&b, "\nMemory of all %d pipelines together: at most %s.\n", len(p.Pipelines), bytesText(p.CeilingBytes))
+		fmt.Fprintf(&b, "\nMemory of all %d pipelines together: at most %s, and %s with their plugins.\n", len(p.Pipelines), bytesText(p.CeilingBytes), bytesText(p.WithPluginsBytes))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

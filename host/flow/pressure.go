@@ -124,14 +124,19 @@ func (p *Pressure) Observe(now time.Time, r Reading) bool {
 	return false
 }
 
-// see judges a reading. What has begun ends only a margin lower.
+// see judges a reading. What has begun ends only a margin lower. Degraded leaves
+// the channel half of the budget: it is as full as before with half as much in
+// it. Otherwise a sink that is always slower than the source would end the state
+// by the state's own doing, and begin it again, for as long as it catches up.
 func (p *Pressure) see(now time.Time, r Reading) {
 	var critical, degraded float64
+	full := p.cfg.FillDegraded
 	switch p.state {
 	case Critical:
 		critical, degraded = p.cfg.Margin, p.cfg.Margin
 	case Degraded:
 		degraded = p.cfg.Margin
+		full *= p.Fraction()
 	}
 	p.stale = r.Held < p.cfg.Empty && r.Fill < p.cfg.Empty && r.Memory >= p.cfg.MemoryDegraded
 	if p.stale {
@@ -141,7 +146,7 @@ func (p *Pressure) see(now time.Time, r Reading) {
 	switch {
 	case r.Memory > p.cfg.MemoryCritical-critical || r.Fill > p.cfg.FillCritical-critical:
 		p.seen = Dire
-	case r.Memory >= p.cfg.MemoryDegraded-degraded || r.Fill >= p.cfg.FillDegraded-degraded || r.Failures > 0:
+	case r.Memory >= p.cfg.MemoryDegraded-degraded || r.Fill >= full-degraded || r.Failures > 0:
 		p.seen = Pressed
 	}
 	for s := range p.since {

@@ -105,8 +105,12 @@ func TestPressureWayBack(t *testing.T) {
 			{61*s - 1, low, Degraded}, {61 * s, low, Recovery}, {62 * s, Reading{Fill: .7}, Degraded}, {63 * s, low, Degraded}, {93 * s, low, Recovery},
 		},
 		"within the margin it is not over": {
-			{0, Reading{Fill: .7}, Degraded}, {s, Reading{Fill: .66}, Degraded}, {120 * s, Reading{Fill: .66}, Degraded},
-			{121 * s, Reading{Fill: .64}, Degraded}, {151 * s, Reading{Fill: .64}, Recovery},
+			{0, Reading{Memory: .8, Held: 1}, Degraded}, {s, Reading{Memory: .76, Held: 1}, Degraded}, {120 * s, Reading{Memory: .76, Held: 1}, Degraded},
+			{121 * s, Reading{Memory: .74, Held: 1}, Degraded}, {151 * s, Reading{Memory: .74, Held: 1}, Recovery},
+		},
+		"half the budget, as full as before": {
+			{0, Reading{Fill: .7}, Degraded}, {s, Reading{Fill: .45}, Degraded}, {120 * s, Reading{Fill: .31}, Degraded},
+			{121 * s, Reading{Fill: .29}, Degraded}, {151 * s, Reading{Fill: .29}, Recovery}, {152 * s, Reading{Fill: .69}, Recovery},
 		},
 		"critical, then still pressed": {
 			{0, dire, Critical}, {s, Reading{Fill: .8}, Critical}, {6 * s, Reading{Fill: .8}, Degraded}, {7 * s, dire, Critical},
@@ -146,12 +150,16 @@ func (m *pressureModel) observe(now time.Time, r Reading) {
 	if m.state == Critical || m.state == Degraded {
 		marginD = .05
 	}
+	full := .7
+	if m.state == Degraded { // half of the budget is in force
+		full = .35
+	}
 	mem := r.Memory
 	if r.Held < .05 && r.Fill < .05 && mem >= .8 {
 		mem = 0
 	}
 	sev := Clear
-	if mem >= .8-marginD || r.Fill >= .7-marginD || r.Failures > 0 {
+	if mem >= .8-marginD || r.Fill >= full-marginD || r.Failures > 0 {
 		sev = Pressed
 	}
 	if mem > .9-marginC || r.Fill > .9-marginC {
@@ -188,7 +196,7 @@ func (m *pressureModel) calm(now time.Time, most Severity) time.Duration {
 func TestPressureAgainstTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, m, now := NewPressure(DefaultPressure), &pressureModel{}, start
-		levels := []float64{0, .04, .05, .3, .64, .65, .69, .7, .74, .75, .8, .85, .86, .9, .91, 1}
+		levels := []float64{0, .04, .05, .29, .31, .64, .65, .69, .7, .74, .75, .8, .85, .86, .9, .91, 1}
 		for i := range rapid.IntRange(1, 60).Draw(t, "looks") {
 			r := Reading{Memory: rapid.SampledFrom(levels).Draw(t, "memory"), Fill: rapid.SampledFrom(levels).Draw(t, "fill"),
 				Held: rapid.SampledFrom(levels).Draw(t, "held"), Failures: rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "failures")}

@@ -107,6 +107,13 @@ var flowRows = labelled([]string{"pipeline"}, []of[*view.Flow]{
 	row("twg_budget_saturation", gauge, "The used part of the budget, from 0 to 1.", func(f *view.Flow) float64 { return f.Saturation }),
 	known("twg_budget_warm_up", gauge, "1 while not all of the budget is given out yet; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.WarmUp), f.Machine() }),
 	known("twg_sink_bottleneck", gauge, "1: the sink is the bottleneck. The budget stays full while memory is low; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.SinkBottleneck), f.Machine() }),
+	known("twg_budget_limit_bytes", gauge, "What of the budget is in force: less while warming up and under pressure; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return float64(f.LimitBytes), f.Machine() }),
+	known("twg_expansion_ratio", gauge, "What a byte of credit that is given to the source is expected to take of the budget; absent while that is not known.", func(f *view.Flow) (float64, bool) { return f.Expansion, f.Expansion > 0 }),
+	known("twg_memory_resident_bytes", gauge, "Resident memory of the host and of all its plugins; absent where it cannot be read.", func(f *view.Flow) (float64, bool) { return float64(f.ResidentBytes), f.ResidentBytes > 0 }),
+	known("twg_memory_limit_bytes", gauge, "What host and plugins may have together; absent if no limit is known.", func(f *view.Flow) (float64, bool) { return float64(f.MemoryLimit), f.MemoryLimit > 0 }),
+	known("twg_source_paused", gauge, "1 while the source reads nothing, because of memory or of what waits for the sink; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.Paused), f.Machine() }),
+	known("twg_backpressure_changes_total", counter, "How often the state of the backpressure machine has changed; absent without one.", func(f *view.Flow) (float64, bool) { return float64(f.StateChanges), f.Machine() }),
+	known("twg_sink_write_failures", gauge, "Writes of the gating sink that have failed in a row; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return float64(f.WriteFailures), f.Machine() }),
 })
 
 var streamRows = labelled([]string{"pipeline", "topic", "partition"}, []of[*view.Stream]{

@@ -169,6 +169,19 @@ type Flow struct {
 	Granted     int64   `json:"granted_bytes"`
 	Used        int64   `json:"used_bytes"`
 	Saturation  float64 `json:"saturation"`
+	// LimitBytes is what of the budget is in force: less while warming up and under
+	// pressure. Expansion is what a byte of credit is expected to take of it.
+	LimitBytes int64   `json:"limit_bytes"`
+	Expansion  float64 `json:"expansion"`
+	// ResidentBytes is the memory of the host and all its plugins, MemoryLimit what
+	// they may have; 0: not known.
+	ResidentBytes int64 `json:"resident_bytes"`
+	MemoryLimit   int64 `json:"memory_limit_bytes"`
+	// Paused: the source reads nothing. StateChanges counts changes of
+	// Backpressure, WriteFailures the gating sink's in a row.
+	Paused        bool  `json:"paused"`
+	StateChanges  int64 `json:"state_changes"`
+	WriteFailures int   `json:"write_failures"`
 	// WarmUp: not all of the budget is given out yet.
 	WarmUp bool `json:"warm_up"`
 	// Backpressure is one of BackpressureStates, Stuck one of StuckLevels; empty:
