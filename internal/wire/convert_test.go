@@ -51,7 +51,7 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}, toCapabilities, fromCapabilities)
 	trip(t, sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw, sdk.ShapeTable},
 		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}, Topics: []string{"\xff"}, Shares: []string{"group"}, Renames: true,
-		DurableFlush: true, CanonicalTargets: []string{"file:/x"}}, toCapabilities, fromCapabilities)
+		DurableFlush: true, CanonicalTargets: []string{"file:/x"}, Memory: sdk.Memory{Usual: 1, Extreme: 2, Frames: 3, Replay: 4}}, toCapabilities, fromCapabilities)
 	for _, s := range []sdk.Severity{sdk.SeverityError, sdk.SeverityWarning} {
 		trip(t, sdk.Diagnostic{Severity: s, Path: []string{"a", "0"}, Summary: "s", Detail: "d"}, toDiagnostic, sure(fromDiagnostic))
 	}
