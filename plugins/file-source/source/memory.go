@@ -6,9 +6,8 @@ const (
 	// usualWindow is what a compressed file's usual window takes while it is
 	// expanded: 8 MiB, and a block.
 	usualWindow = 9 << 20
-	// largestWindow is that of zstd --long (content's maxWindow), twice: the
-	// decoder moves it.
-	largestWindow = 2 * 128 << 20
+	// largestWindow is that of zstd --long (content's maxWindow), and a block.
+	largestWindow = 129 << 20
 	// streamBytes are what is known of a stream that the host carries, fileBytes
 	// of any file that matches.
 	streamBytes = 2 << 10
@@ -16,7 +15,7 @@ const (
 	// largeFrames are those of one record that is larger than a frame, for each
 	// reader: in the window, which grows by copying to twice its size, in the
 	// builder, which does so too, and as it is sent.
-	largeFrames = 6
+	largeFrames = 5
 )
 
 // memory is, for each reader, a window, what expands a file, and a frame that

@@ -10,8 +10,8 @@ const (
 	files = 2
 	// largeFrames are those of one record that is larger than a frame: as it
 	// arrives, as it waits, and for each file in its column's page, which grows
-	// by copying, compressed, and among the row group's pages.
-	largeFrames = 2 + 4*files
+	// by copying, and compressed.
+	largeFrames = 2 + 3*files
 	// replayBytes are a Replay's: a page of each column and what expands it, and
 	// frames; rowBytes are for each row of a file that is read (rawfile.Rows).
 	replayBytes = 24 << 20
