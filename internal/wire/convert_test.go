@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -71,6 +72,14 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, sdk.StreamCoverage{Stream: orders, Set: &set}, toStreamCoverage, fromStreamCoverage)
 	trip(t, sdk.CoverageRecord{Stream: orders, Epoch: epoch, Held: set.Held(), Void: set.Voids()}, toCoverageRecord, fromCoverageRecord)
 	trip(t, sdk.Acquired{Stream: orders, Epoch: epoch, Previous: "host 1"}, toAcquired, fromAcquired)
+}
+
+// What a plugin says of its memory is added up: no sum overflows, or shrinks.
+func TestMemoryIsAnAmount(t *testing.T) {
+	got := fromMemory(&twgpb.Memory{UsualBytes: -1, ExtremeBytes: math.MaxInt64, Frames: math.MaxInt64, ReplayBytes: 5})
+	if want := (sdk.Memory{Extreme: mostMemory, Frames: mostFrames, Replay: 5}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }
 
 func TestErrorsKeepWhatTheyAre(t *testing.T) {

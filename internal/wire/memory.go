@@ -5,8 +5,12 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// mostMemory is beyond any process's: sums of some stay in range.
-const mostMemory = 1 << 50
+// mostMemory and mostFrames are beyond any process's: sums of some stay in
+// range.
+const (
+	mostMemory = 1 << 50
+	mostFrames = 1 << 10
+)
 
 func toMemory(m sdk.Memory) *twgpb.Memory {
 	if m == (sdk.Memory{}) {
@@ -19,5 +23,5 @@ func toMemory(m sdk.Memory) *twgpb.Memory {
 func fromMemory(m *twgpb.Memory) sdk.Memory {
 	amount := func(n int64) int64 { return min(max(n, 0), mostMemory) }
 	return sdk.Memory{Usual: amount(m.GetUsualBytes()), Extreme: amount(m.GetExtremeBytes()),
-		Frames: int(min(amount(m.GetFrames()), 1<<10)), Replay: amount(m.GetReplayBytes())}
+		Frames: int(min(amount(m.GetFrames()), mostFrames)), Replay: amount(m.GetReplayBytes())}
 }
