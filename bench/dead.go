@@ -17,7 +17,12 @@ const (
 	deadSource   = "memory of the source's plugin then"
 	deadRaw      = "memory of raw's plugin then"
 	deadLake     = "memory of the dead secondary's plugin then"
-	planCeiling  = "memory ceiling that twg plan printed"
+	hostCeiling  = "ceiling of the host that twg plan printed"
+	planCeiling  = "ceiling of host and plugins that twg plan printed"
+	saidSource   = "most that the source's plugin says it takes"
+	saidRaw      = "most that raw's plugin says it takes"
+	saidLake     = "most that the secondary's plugin says it takes"
+	lakePeak     = "memory of the healthy secondary's plugin"
 	backRate     = "rebuilt afterwards, by twg recover, with its start"
 )
 
@@ -34,6 +39,7 @@ func (h *harness) deadPair(ctx context.Context, c benchCase, swap bool) (sample,
 		return nil, err
 	}
 	dead[healthyRate], dead[healthyDelay] = well.rowsPerSecond, well.delay
+	dead[lakePeak] = mb(float64(well.peaks["parquet"]))
 	return dead, nil
 }
 
@@ -43,7 +49,7 @@ func (h *harness) dead(ctx context.Context, c benchCase, into sample) error {
 		return err
 	}
 	top := topology{role: "ingest", topics: t.topics, secondaries: []secondary{lake(t, "lake")}}
-	ceiling, err := h.ceiling(ctx, t, top)
+	plan, err := h.planned(ctx, t, top)
 	if err != nil {
 		return err
 	}
@@ -59,7 +65,9 @@ func (h *harness) dead(ctx context.Context, c benchCase, into sample) error {
 	}
 	into[deadRate], into[deadDelay] = l.rowsPerSecond, l.delay
 	into[deadSource], into[deadRaw], into[deadLake] = mb(float64(l.peaks["kafka-source"])), mb(float64(l.peaks["postgres"])), mb(float64(l.peaks["parquet"]))
-	into[deadPeak], into[deadHostPeak], into[planCeiling] = mb(l.totalPeak), mb(float64(l.peak[roleHost])), mb(ceiling)
+	into[deadPeak], into[deadHostPeak], into[planCeiling] = mb(l.totalPeak), mb(float64(l.peak[roleHost])), mb(plan.Memory.Together)
+	into[hostCeiling] = mb(plan.Memory.Host)
+	into[saidSource], into[saidRaw], into[saidLake] = mb(plan.of("kafka-source")), mb(plan.of("postgres")), mb(plan.of("parquet"))
 	return h.back(ctx, t, top, into)
 }
 
@@ -83,18 +91,19 @@ func (h *harness) back(ctx context.Context, t task, top topology, into sample) e
 	return os.RemoveAll(t.dir)
 }
 
-// concludeDead judges memory by the plan's ceiling, which promises something of
-// the host alone: that of host and plugins together is the stricter question.
+// concludeDead judges memory by the plan's ceilings: the host's, what each plugin
+// says of itself, and that of all together.
 func concludeDead(s *scenario) {
 	s.show("rows/s", deadRate, healthyRate, backRate)
 	s.show("s", deadDelay, healthyDelay)
-	for _, m := range []string{deadSource, deadRaw, deadLake} {
-		s.Figures = append(s.Figures, figure{m, s.worst(m), "MB"})
-	}
+	s.Figures = append(s.Figures, figure{deadLake, s.worst(deadLake), "MB"})
 	s.judge(
 		atLeast("rate, dead to healthy", s.ratio(deadRate, healthyRate), minDeadRatio),
 		atLeast("source lag, healthy to dead", s.ratio(healthyDelay, deadDelay), minDeadRatio),
-		atMost(deadHostPeak, s.worst(deadHostPeak), s.median(planCeiling), "MB"),
+		atMost(deadHostPeak, s.worst(deadHostPeak), s.median(hostCeiling), "MB"),
+		atMost(deadSource, s.worst(deadSource), s.median(saidSource), "MB"),
+		atMost(deadRaw, s.worst(deadRaw), s.median(saidRaw), "MB"),
+		atMost(lakePeak, s.worst(lakePeak), s.median(saidLake), "MB"),
 		atMost(deadPeak, s.worst(deadPeak), s.median(planCeiling), "MB"),
 	)
 }

@@ -95,20 +95,48 @@ func (s summary) lanes() map[string]laneSummary {
 	return m
 }
 
-// ceiling is what twg plan promises of the topology, in bytes.
-func (h *harness) ceiling(ctx context.Context, t task, top topology) (float64, error) {
+// planned is what twg plan promises of memory, in bytes.
+type planned struct {
+	Memory struct {
+		Host     float64 `json:"host_bytes"`
+		Together float64 `json:"together_bytes"`
+	} `json:"memory"`
+	Pipelines []struct {
+		Memory struct {
+			Plugins []struct {
+				Plugin  string  `json:"plugin"`
+				Usual   float64 `json:"usual_bytes"`
+				Extreme float64 `json:"extreme_bytes"`
+			} `json:"plugins"`
+		} `json:"memory"`
+	} `json:"pipelines"`
+}
+
+// planned asks twg plan about the topology.
+func (h *harness) planned(ctx context.Context, t task, top topology) (planned, error) {
+	var p planned
 	file, err := h.writeFile(t, top)
 	if err != nil {
-		return 0, err
+		return p, err
 	}
-	var plan struct {
-		Ceiling float64 `json:"memory_ceiling_bytes"`
-	}
-	err = h.ask(ctx, &plan, "plan", "--json", file)
-	if err == nil && plan.Ceiling <= 0 {
+	err = h.ask(ctx, &p, "plan", "--json", file)
+	if err == nil && (p.Memory.Host <= 0 || p.Memory.Together <= p.Memory.Host) {
 		err = errors.New("the plan has no memory ceiling")
 	}
-	return plan.Ceiling, err
+	return p, err
+}
+
+// of is what a plugin's processes take at most, in bytes; 0: there is none.
+func (p planned) of(plugin string) float64 {
+	most := 0.0
+	for _, x := range p.Pipelines {
+		for _, m := range x.Memory.Plugins {
+			if m.Plugin == plugin {
+				most = max(most, m.Usual+m.Extreme)
+			}
+		}
+	}
+	return most
 }
 
 // ask runs a command of twg's and decodes what it prints.

@@ -57,9 +57,9 @@ func TestDigestSeesEveryColumn(t *testing.T) {
 // Rates are judged by the median of the pairs' ratios, memory by the worst pair.
 func TestConclusions(t *testing.T) {
 	dead := scenario{Name: deadRow, Runs: []sample{
-		{deadRate: 90, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, planCeiling: 100},
-		{deadRate: 96, healthyRate: 100, deadDelay: 2, healthyDelay: 1, deadHostPeak: 101, planCeiling: 100},
-		{deadRate: 99, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, planCeiling: 100},
+		{deadRate: 90, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, hostCeiling: 100, planCeiling: 100},
+		{deadRate: 96, healthyRate: 100, deadDelay: 2, healthyDelay: 1, deadHostPeak: 101, hostCeiling: 100, planCeiling: 200},
+		{deadRate: 99, healthyRate: 100, deadDelay: 1, healthyDelay: 1, deadHostPeak: 90, hostCeiling: 100, planCeiling: 100},
 	}}
 	concludeDead(&dead)
 	recovery := scenario{Name: recoveryRow, Runs: []sample{{liveRate: 100, rebuildRate: 79, withoutRate: 100, besideRate: 91, besideWork: 1}}}
@@ -69,7 +69,7 @@ func TestConclusions(t *testing.T) {
 	for _, c := range []struct {
 		s    scenario
 		want []bool
-	}{{dead, []bool{true, true, false, true}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
+	}{{dead, []bool{true, true, false, true, true, true, true}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
 		for i, want := range c.want {
 			if j := c.s.Judgments[i]; j.Pass != want {
 				t.Errorf("%s: %+v, want %t", c.s.Name, j, want)

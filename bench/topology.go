@@ -22,14 +22,19 @@ type secondary struct {
 	config       string // its settings, a line each
 }
 
+// rawFirstText bounds records and producers' batches, which are small here: the
+// ceiling that the plan prints is then near what such records take.
 const rawFirstText = `pipeline "bench" {
-  role = %q
+  role             = %q
+  max_record_bytes = "1MiB"
   source "kafka-source" {
     config {
       brokers = [%q]
       topics  = [%s]
       group   = %q
       start   = "earliest"
+
+      max_batch_bytes = "4MiB"
     }
   }
   sink "postgres" "raw" {

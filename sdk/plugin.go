@@ -122,6 +122,10 @@ type Capabilities struct {
 	// spell it, so that two sinks that write to one target can be told. None:
 	// Targets are compared.
 	CanonicalTargets []string
+
+	// Memory is what the process takes at most. Zero: not said, and the host
+	// assumes something.
+	Memory Memory
 }
 
 // FlushesLater reports that receipts of such a sink promise nothing, and that

@@ -33,11 +33,10 @@ func (c *planCmd) Run(ctx context.Context, a *app) error {
 type plan struct {
 	File      string         `json:"file"`
 	Pipelines []pipelinePlan `json:"pipelines"`
-	// CeilingBytes is the sum over the pipelines, with HostConstant once.
-	CeilingBytes int64 `json:"memory_ceiling_bytes"`
-	// WithPluginsBytes adds what the plugins are expected to take; nothing enforces
-	// that part.
-	WithPluginsBytes int64 `json:"memory_with_plugins_bytes"`
+	// CeilingBytes is what host and plugins of all pipelines take at most:
+	// Memory.Together.
+	CeilingBytes int64    `json:"memory_ceiling_bytes"`
+	Memory       ceilings `json:"memory"`
 }
 
 type pipelinePlan struct {
@@ -89,7 +88,8 @@ type recoveryPlan struct {
 }
 
 func makePlan(f *checkedFile) (plan, error) {
-	out := plan{File: f.config.Filename, CeilingBytes: memoryCeiling(f), WithPluginsBytes: withPlugins(f)}
+	memory := memoryCeilings(f)
+	out := plan{File: f.config.Filename, CeilingBytes: memory.Together, Memory: memory}
 	for _, p := range f.pipelines {
 		pp, err := makePipelinePlan(p)
 		if err != nil {

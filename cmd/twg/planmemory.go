@@ -9,8 +9,8 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-// memoryPlan bounds what the host holds of one pipeline (INV5). Plugins have
-// memory of their own, by their own settings.
+// memoryPlan bounds what the host holds of one pipeline (INV5), and what its
+// plugins take.
 type memoryPlan struct {
 	// BudgetBytes is admission, FrameBytes the one frame that may pass it; a
 	// host that never touches the source has neither.
@@ -28,9 +28,13 @@ type memoryPlan struct {
 	Processes     int   `json:"processes"`
 	ProcessBytes  int64 `json:"process_bytes"`
 	ConstantBytes int64 `json:"constant_bytes"`
-	CeilingBytes  int64 `json:"ceiling_bytes"`
-	// PluginsBytes is pluginBytes for each process, beside the ceiling.
-	PluginsBytes int64 `json:"plugins_bytes"`
+	// HostBytes is the sum of those: the host's ceiling.
+	HostBytes int64           `json:"host_bytes"`
+	Plugins   []processMemory `json:"plugins"`
+	// UsualBytes are host and plugins without what plugins call extreme,
+	// CeilingBytes with it.
+	UsualBytes   int64 `json:"usual_bytes"`
+	CeilingBytes int64 `json:"ceiling_bytes"`
 	lanes        []string
 }
 
@@ -56,21 +60,6 @@ type memoryPlan struct {
 // constant is for what was not tried.
 const hostConstant = 48 << 20
 
-// pluginBytes is what one plugin's process is expected to take at most, with its
-// default settings. A host does not see into a plugin, and nothing enforces it.
-//
-// Measured as resident memory, of which 20 MiB are pages of the program's file,
-// with 350,000 records, of which 150,000 expand two hundredfold:
-//
-//	                               kafka-source   postgres   host
-//	budget 16 MiB, batches 1 MiB   35             67         50
-//	               batches 16 MiB  59             69         52
-//	budget 128 MiB, batches 1 MiB  40             90         126
-//	                batches 16 MiB 66             97         167
-//
-// and parquet with the rows of docs/plugins/parquet.md, 140 MB.
-const pluginBytes = 160 << 20
-
 // processBytes is a plugin's connection: goroutines, and the transport's
 // buffers.
 const processBytes = 512 << 10
@@ -79,28 +68,31 @@ const processBytes = 512 << 10
 // carries one record of the largest size: header, offsets, padding.
 const frameOverhead = 64 << 10
 
-// memoryCeiling is what a host that runs the whole file holds at most.
-func memoryCeiling(f *checkedFile) int64 {
-	ceiling := int64(hostConstant)
-	for _, p := range f.pipelines {
-		ceiling += planMemory(p).CeilingBytes - hostConstant
-	}
-	return ceiling
+// ceilings are those of a whole file.
+type ceilings struct {
+	// Host is what the host holds at most.
+	Host int64 `json:"host_bytes"`
+	// Usual are host and plugins together without what plugins call extreme,
+	// Together with it.
+	Usual    int64 `json:"usual_bytes"`
+	Together int64 `json:"together_bytes"`
 }
 
-// withPlugins is what host and plugins that run the whole file are expected to
-// hold at most.
-func withPlugins(f *checkedFile) int64 {
-	n := memoryCeiling(f)
+// memoryCeilings adds up the pipelines, with the host's constant once.
+func memoryCeilings(f *checkedFile) ceilings {
+	sum := ceilings{hostConstant, hostConstant, hostConstant}
 	for _, p := range f.pipelines {
-		n += planMemory(p).PluginsBytes
+		m := planMemory(p)
+		sum.Host += m.HostBytes - hostConstant
+		sum.Usual += m.UsualBytes - hostConstant
+		sum.Together += m.CeilingBytes - hostConstant
 	}
-	return n
+	return sum
 }
 
 func planMemory(p *checkedPipeline) memoryPlan {
 	m := memoryPlan{ConstantBytes: hostConstant}
-	frame := max(int64(sdk.DefaultLimits.FrameBytes), p.MaxRecordBytes) + frameOverhead
+	frame := largestFrame(p)
 	secondaries := p.secondaries()
 	if p.Role != config.RoleRecovery {
 		m.BudgetBytes, m.FrameBytes = p.MemoryBudget, frame
@@ -116,9 +108,14 @@ func planMemory(p *checkedPipeline) memoryPlan {
 	}
 	m.Processes = processes(p)
 	m.ProcessBytes = int64(m.Processes) * processBytes
-	m.PluginsBytes = int64(m.Processes) * pluginBytes
-	m.CeilingBytes = m.BudgetBytes + m.FrameBytes + m.LanesBytes + m.RecoveryBytes + m.ReadAheadBytes + m.ProcessBytes + m.ConstantBytes
+	m.HostBytes = m.BudgetBytes + m.FrameBytes + m.LanesBytes + m.RecoveryBytes + m.ReadAheadBytes + m.ProcessBytes + m.ConstantBytes
+	m.addPlugins(p)
 	return m
+}
+
+// largestFrame is that of the largest record, or of many that fill one.
+func largestFrame(p *checkedPipeline) int64 {
+	return max(int64(sdk.DefaultLimits.FrameBytes), p.MaxRecordBytes) + frameOverhead
 }
 
 // processes counts the plugins that a host runs for a pipeline: a secondary has
@@ -135,7 +132,7 @@ func processes(p *checkedPipeline) int {
 	return n
 }
 
-// text is the sum for people.
+// text is the host's sum for people.
 func (m memoryPlan) text() string {
 	var parts []string
 	if m.FrameBytes > 0 {
@@ -146,7 +143,6 @@ func (m memoryPlan) text() string {
 		parts = append(parts, bytesText(m.RecoveryBytes)+" for recovery (for each sink its budget, or a frame that is larger, and the frame that is being read)",
 			bytesText(m.ReadAheadBytes)+" that the raw sink sends ahead of it")
 	}
-	return fmt.Sprintf("at most %s: %s, %s for the connections to %d plugins, and a constant of %s. Plugins have memory of their own, by their settings; with the defaults count on up to %s for each, %s in all.",
-		bytesText(m.CeilingBytes), strings.Join(parts, ", "), bytesText(m.ProcessBytes), m.Processes, bytesText(m.ConstantBytes),
-		bytesText(pluginBytes), bytesText(m.CeilingBytes+m.PluginsBytes))
+	return fmt.Sprintf("host: %s: %s, %s for the connections to %d plugins, and a constant of %s.",
+		bytesText(m.HostBytes), strings.Join(parts, ", "), bytesText(m.ProcessBytes), m.Processes, bytesText(m.ConstantBytes))
 }

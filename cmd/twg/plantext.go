@@ -17,7 +17,8 @@ func (p plan) write(w io.Writer) error {
 		x.write(&b, p.File)
 	}
 	if len(p.Pipelines) > 1 {
-		fmt.Fprintf(&b, "\nMemory of all %d pipelines together: at most %s, and %s with their plugins.\n", len(p.Pipelines), bytesText(p.CeilingBytes), bytesText(p.WithPluginsBytes))
+		b.WriteByte('\n')
+		paragraph(&b, "", togetherText(fmt.Sprintf("Memory of all %d pipelines together", len(p.Pipelines)), p.Memory.Usual, p.Memory.Together))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -49,8 +50,16 @@ func (p pipelinePlan) write(b *strings.Builder, file string) {
 	for _, o := range p.OptOuts {
 		paragraph(b, "  ", o)
 	}
-	heading(b, "Memory of the host")
-	paragraph(b, "  ", p.Memory.text())
+	heading(b, "Memory")
+	p.Memory.write(b)
+}
+
+func (m memoryPlan) write(b *strings.Builder) {
+	paragraph(b, "  ", m.text())
+	for _, x := range m.Plugins {
+		paragraph(b, "  ", x.text())
+	}
+	paragraph(b, "  ", togetherText("together", m.UsualBytes, m.CeilingBytes))
 }
 
 func heading(b *strings.Builder, text string) { fmt.Fprintf(b, "\n%s\n", text) }

@@ -36,7 +36,7 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	}
 	r := &run{runCmd: c, app: a, secrets: f.config.Secrets, screen: newScreen(a.stderr), json: c.JSON}
 	r.log = a.newLogger(r.screen, r.secrets)
-	defer limitMemory(memoryCeiling(f))()
+	defer limitMemory(memoryCeilings(f).Host)()
 	err = r.all(ctx, f)
 	return errors.Join(err, r.writeSummary())
 }

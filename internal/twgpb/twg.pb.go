@@ -1077,8 +1077,11 @@ type Capabilities struct {
 	// Of a sink: its targets, each by one name however the settings spell it.
 	// To be compared, not to be read.
 	CanonicalTargets []string `protobuf:"bytes,17,rep,name=canonical_targets,json=canonicalTargets,proto3" json:"canonical_targets,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// What the process takes at most with these settings. Without it the host
+	// assumes something.
+	Memory        *Memory `protobuf:"bytes,18,opt,name=memory,proto3" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Capabilities) Reset() {
@@ -1230,6 +1233,88 @@ func (x *Capabilities) GetCanonicalTargets() []string {
 	return nil
 }
 
+func (x *Capabilities) GetMemory() *Memory {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+// Memory that a plugin's process takes besides what any such process does, as
+// the system counts it: the collector's garbage included. In bytes.
+type Memory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most, as long as nothing that extreme_bytes and frames are for happens.
+	UsualBytes int64 `protobuf:"varint,1,opt,name=usual_bytes,json=usualBytes,proto3" json:"usual_bytes,omitempty"`
+	// More, where what comes is as large, or as much, as the settings allow.
+	ExtremeBytes int64 `protobuf:"varint,2,opt,name=extreme_bytes,json=extremeBytes,proto3" json:"extreme_bytes,omitempty"`
+	// More frames of the largest record, where records are larger than a frame
+	// should be.
+	Frames int64 `protobuf:"varint,3,opt,name=frames,proto3" json:"frames,omitempty"`
+	// More, for each Replay under way.
+	ReplayBytes   int64 `protobuf:"varint,4,opt,name=replay_bytes,json=replayBytes,proto3" json:"replay_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Memory) Reset() {
+	*x = Memory{}
+	mi := &file_twg_v1_twg_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Memory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Memory) ProtoMessage() {}
+
+func (x *Memory) ProtoReflect() protoreflect.Message {
+	mi := &file_twg_v1_twg_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Memory.ProtoReflect.Descriptor instead.
+func (*Memory) Descriptor() ([]byte, []int) {
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Memory) GetUsualBytes() int64 {
+	if x != nil {
+		return x.UsualBytes
+	}
+	return 0
+}
+
+func (x *Memory) GetExtremeBytes() int64 {
+	if x != nil {
+		return x.ExtremeBytes
+	}
+	return 0
+}
+
+func (x *Memory) GetFrames() int64 {
+	if x != nil {
+		return x.Frames
+	}
+	return 0
+}
+
+func (x *Memory) GetReplayBytes() int64 {
+	if x != nil {
+		return x.ReplayBytes
+	}
+	return 0
+}
+
 type Diagnostic struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Warning       bool                   `protobuf:"varint,1,opt,name=warning,proto3" json:"warning,omitempty"`
@@ -1242,7 +1327,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_twg_v1_twg_proto_msgTypes[6]
+	mi := &file_twg_v1_twg_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1339,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[6]
+	mi := &file_twg_v1_twg_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1352,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{6}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Diagnostic) GetWarning() bool {
@@ -1311,7 +1396,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[7]
+	mi := &file_twg_v1_twg_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1408,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[7]
+	mi := &file_twg_v1_twg_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1421,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{7}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Stream) GetCluster() []byte {
@@ -1378,7 +1463,7 @@ type Epoch struct {
 
 func (x *Epoch) Reset() {
 	*x = Epoch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[8]
+	mi := &file_twg_v1_twg_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1475,7 @@ func (x *Epoch) String() string {
 func (*Epoch) ProtoMessage() {}
 
 func (x *Epoch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[8]
+	mi := &file_twg_v1_twg_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1488,7 @@ func (x *Epoch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Epoch.ProtoReflect.Descriptor instead.
 func (*Epoch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{8}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Epoch) GetNumber() uint64 {
@@ -1436,7 +1521,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_twg_v1_twg_proto_msgTypes[9]
+	mi := &file_twg_v1_twg_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1533,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[9]
+	mi := &file_twg_v1_twg_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1546,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{9}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Span) GetStream() *Stream {
@@ -1524,7 +1609,7 @@ type Cursor struct {
 
 func (x *Cursor) Reset() {
 	*x = Cursor{}
-	mi := &file_twg_v1_twg_proto_msgTypes[10]
+	mi := &file_twg_v1_twg_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +1621,7 @@ func (x *Cursor) String() string {
 func (*Cursor) ProtoMessage() {}
 
 func (x *Cursor) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[10]
+	mi := &file_twg_v1_twg_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +1634,7 @@ func (x *Cursor) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cursor.ProtoReflect.Descriptor instead.
 func (*Cursor) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{10}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Cursor) GetStream() *Stream {
@@ -1583,7 +1668,7 @@ type Interval struct {
 
 func (x *Interval) Reset() {
 	*x = Interval{}
-	mi := &file_twg_v1_twg_proto_msgTypes[11]
+	mi := &file_twg_v1_twg_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1680,7 @@ func (x *Interval) String() string {
 func (*Interval) ProtoMessage() {}
 
 func (x *Interval) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[11]
+	mi := &file_twg_v1_twg_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1693,7 @@ func (x *Interval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interval.ProtoReflect.Descriptor instead.
 func (*Interval) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{11}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Interval) GetFrom() int64 {
@@ -1636,7 +1721,7 @@ type VoidInterval struct {
 
 func (x *VoidInterval) Reset() {
 	*x = VoidInterval{}
-	mi := &file_twg_v1_twg_proto_msgTypes[12]
+	mi := &file_twg_v1_twg_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1733,7 @@ func (x *VoidInterval) String() string {
 func (*VoidInterval) ProtoMessage() {}
 
 func (x *VoidInterval) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[12]
+	mi := &file_twg_v1_twg_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1746,7 @@ func (x *VoidInterval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoidInterval.ProtoReflect.Descriptor instead.
 func (*VoidInterval) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{12}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *VoidInterval) GetFrom() int64 {
@@ -1701,7 +1786,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_twg_v1_twg_proto_msgTypes[13]
+	mi := &file_twg_v1_twg_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1713,7 +1798,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[13]
+	mi := &file_twg_v1_twg_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1726,7 +1811,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{13}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Error) GetScope() ErrorScope {
@@ -1792,7 +1877,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_twg_v1_twg_proto_msgTypes[14]
+	mi := &file_twg_v1_twg_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +1889,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[14]
+	mi := &file_twg_v1_twg_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +1902,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{14}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Limits) GetFrameRecords() int64 {
@@ -1860,7 +1945,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_twg_v1_twg_proto_msgTypes[15]
+	mi := &file_twg_v1_twg_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1957,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[15]
+	mi := &file_twg_v1_twg_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1970,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{15}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Ping) GetNonce() uint64 {
@@ -1912,7 +1997,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_twg_v1_twg_proto_msgTypes[16]
+	mi := &file_twg_v1_twg_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2009,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[16]
+	mi := &file_twg_v1_twg_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2022,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{16}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Pong) GetNonce() uint64 {
@@ -1975,7 +2060,7 @@ type SourceCommand struct {
 
 func (x *SourceCommand) Reset() {
 	*x = SourceCommand{}
-	mi := &file_twg_v1_twg_proto_msgTypes[17]
+	mi := &file_twg_v1_twg_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1987,7 +2072,7 @@ func (x *SourceCommand) String() string {
 func (*SourceCommand) ProtoMessage() {}
 
 func (x *SourceCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[17]
+	mi := &file_twg_v1_twg_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2000,7 +2085,7 @@ func (x *SourceCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceCommand.ProtoReflect.Descriptor instead.
 func (*SourceCommand) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{17}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SourceCommand) GetMsg() isSourceCommand_Msg {
@@ -2177,7 +2262,7 @@ type SourceEvent struct {
 
 func (x *SourceEvent) Reset() {
 	*x = SourceEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[18]
+	mi := &file_twg_v1_twg_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2274,7 @@ func (x *SourceEvent) String() string {
 func (*SourceEvent) ProtoMessage() {}
 
 func (x *SourceEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[18]
+	mi := &file_twg_v1_twg_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2287,7 @@ func (x *SourceEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceEvent.ProtoReflect.Descriptor instead.
 func (*SourceEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{18}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SourceEvent) GetMsg() isSourceEvent_Msg {
@@ -2466,7 +2551,7 @@ type OpenSource struct {
 
 func (x *OpenSource) Reset() {
 	*x = OpenSource{}
-	mi := &file_twg_v1_twg_proto_msgTypes[19]
+	mi := &file_twg_v1_twg_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2563,7 @@ func (x *OpenSource) String() string {
 func (*OpenSource) ProtoMessage() {}
 
 func (x *OpenSource) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[19]
+	mi := &file_twg_v1_twg_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2576,7 @@ func (x *OpenSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSource.ProtoReflect.Descriptor instead.
 func (*OpenSource) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{19}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OpenSource) GetLimits() *Limits {
@@ -2516,7 +2601,7 @@ type Opened struct {
 
 func (x *Opened) Reset() {
 	*x = Opened{}
-	mi := &file_twg_v1_twg_proto_msgTypes[20]
+	mi := &file_twg_v1_twg_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +2613,7 @@ func (x *Opened) String() string {
 func (*Opened) ProtoMessage() {}
 
 func (x *Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[20]
+	mi := &file_twg_v1_twg_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2541,7 +2626,7 @@ func (x *Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opened.ProtoReflect.Descriptor instead.
 func (*Opened) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{20}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{21}
 }
 
 // From host to source: bytes of frames that may be sent more. From sink to
@@ -2556,7 +2641,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_twg_v1_twg_proto_msgTypes[21]
+	mi := &file_twg_v1_twg_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2568,7 +2653,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[21]
+	mi := &file_twg_v1_twg_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2581,7 +2666,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{21}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Credit) GetBytes() int64 {
@@ -2611,7 +2696,7 @@ type SourceBatch struct {
 
 func (x *SourceBatch) Reset() {
 	*x = SourceBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[22]
+	mi := &file_twg_v1_twg_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2623,7 +2708,7 @@ func (x *SourceBatch) String() string {
 func (*SourceBatch) ProtoMessage() {}
 
 func (x *SourceBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[22]
+	mi := &file_twg_v1_twg_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2636,7 +2721,7 @@ func (x *SourceBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceBatch.ProtoReflect.Descriptor instead.
 func (*SourceBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{22}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SourceBatch) GetSpans() []*Span {
@@ -2669,7 +2754,7 @@ type Assigned struct {
 
 func (x *Assigned) Reset() {
 	*x = Assigned{}
-	mi := &file_twg_v1_twg_proto_msgTypes[23]
+	mi := &file_twg_v1_twg_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +2766,7 @@ func (x *Assigned) String() string {
 func (*Assigned) ProtoMessage() {}
 
 func (x *Assigned) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[23]
+	mi := &file_twg_v1_twg_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +2779,7 @@ func (x *Assigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assigned.ProtoReflect.Descriptor instead.
 func (*Assigned) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{23}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Assigned) GetStreams() []*Assignment {
@@ -2721,7 +2806,7 @@ type Assignment struct {
 
 func (x *Assignment) Reset() {
 	*x = Assignment{}
-	mi := &file_twg_v1_twg_proto_msgTypes[24]
+	mi := &file_twg_v1_twg_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2818,7 @@ func (x *Assignment) String() string {
 func (*Assignment) ProtoMessage() {}
 
 func (x *Assignment) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[24]
+	mi := &file_twg_v1_twg_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2831,7 @@ func (x *Assignment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assignment.ProtoReflect.Descriptor instead.
 func (*Assignment) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{24}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Assignment) GetStream() *Stream {
@@ -2801,7 +2886,7 @@ type Resolve struct {
 
 func (x *Resolve) Reset() {
 	*x = Resolve{}
-	mi := &file_twg_v1_twg_proto_msgTypes[25]
+	mi := &file_twg_v1_twg_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2898,7 @@ func (x *Resolve) String() string {
 func (*Resolve) ProtoMessage() {}
 
 func (x *Resolve) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[25]
+	mi := &file_twg_v1_twg_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +2911,7 @@ func (x *Resolve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resolve.ProtoReflect.Descriptor instead.
 func (*Resolve) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{25}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Resolve) GetRequest() uint64 {
@@ -2854,7 +2939,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_twg_v1_twg_proto_msgTypes[26]
+	mi := &file_twg_v1_twg_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +2951,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[26]
+	mi := &file_twg_v1_twg_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +2964,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{26}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Query) GetStream() *Stream {
@@ -2914,7 +2999,7 @@ type Resolved struct {
 
 func (x *Resolved) Reset() {
 	*x = Resolved{}
-	mi := &file_twg_v1_twg_proto_msgTypes[27]
+	mi := &file_twg_v1_twg_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +3011,7 @@ func (x *Resolved) String() string {
 func (*Resolved) ProtoMessage() {}
 
 func (x *Resolved) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[27]
+	mi := &file_twg_v1_twg_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +3024,7 @@ func (x *Resolved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resolved.ProtoReflect.Descriptor instead.
 func (*Resolved) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{27}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Resolved) GetRequest() uint64 {
@@ -2973,7 +3058,7 @@ type ResolvedPosition struct {
 
 func (x *ResolvedPosition) Reset() {
 	*x = ResolvedPosition{}
-	mi := &file_twg_v1_twg_proto_msgTypes[28]
+	mi := &file_twg_v1_twg_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2985,7 +3070,7 @@ func (x *ResolvedPosition) String() string {
 func (*ResolvedPosition) ProtoMessage() {}
 
 func (x *ResolvedPosition) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[28]
+	mi := &file_twg_v1_twg_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2998,7 +3083,7 @@ func (x *ResolvedPosition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolvedPosition.ProtoReflect.Descriptor instead.
 func (*ResolvedPosition) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{28}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResolvedPosition) GetStream() *Stream {
@@ -3025,7 +3110,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_twg_v1_twg_proto_msgTypes[29]
+	mi := &file_twg_v1_twg_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3037,7 +3122,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[29]
+	mi := &file_twg_v1_twg_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3050,7 +3135,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{29}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Start) GetRequest() uint64 {
@@ -3084,7 +3169,7 @@ type StartRun struct {
 
 func (x *StartRun) Reset() {
 	*x = StartRun{}
-	mi := &file_twg_v1_twg_proto_msgTypes[30]
+	mi := &file_twg_v1_twg_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3096,7 +3181,7 @@ func (x *StartRun) String() string {
 func (*StartRun) ProtoMessage() {}
 
 func (x *StartRun) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[30]
+	mi := &file_twg_v1_twg_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3109,7 +3194,7 @@ func (x *StartRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRun.ProtoReflect.Descriptor instead.
 func (*StartRun) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{30}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StartRun) GetStream() *Stream {
@@ -3164,7 +3249,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_twg_v1_twg_proto_msgTypes[31]
+	mi := &file_twg_v1_twg_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3261,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[31]
+	mi := &file_twg_v1_twg_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3274,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{31}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Started) GetRequest() uint64 {
@@ -3216,7 +3301,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_twg_v1_twg_proto_msgTypes[32]
+	mi := &file_twg_v1_twg_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3313,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[32]
+	mi := &file_twg_v1_twg_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3326,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{32}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Commit) GetRequest() uint64 {
@@ -3269,7 +3354,7 @@ type Mark struct {
 
 func (x *Mark) Reset() {
 	*x = Mark{}
-	mi := &file_twg_v1_twg_proto_msgTypes[33]
+	mi := &file_twg_v1_twg_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3281,7 +3366,7 @@ func (x *Mark) String() string {
 func (*Mark) ProtoMessage() {}
 
 func (x *Mark) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[33]
+	mi := &file_twg_v1_twg_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3294,7 +3379,7 @@ func (x *Mark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mark.ProtoReflect.Descriptor instead.
 func (*Mark) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{33}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Mark) GetStream() *Stream {
@@ -3329,7 +3414,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_twg_v1_twg_proto_msgTypes[34]
+	mi := &file_twg_v1_twg_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3341,7 +3426,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[34]
+	mi := &file_twg_v1_twg_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3354,7 +3439,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{34}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Committed) GetRequest() uint64 {
@@ -3383,7 +3468,7 @@ type CommittedMark struct {
 
 func (x *CommittedMark) Reset() {
 	*x = CommittedMark{}
-	mi := &file_twg_v1_twg_proto_msgTypes[35]
+	mi := &file_twg_v1_twg_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3480,7 @@ func (x *CommittedMark) String() string {
 func (*CommittedMark) ProtoMessage() {}
 
 func (x *CommittedMark) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[35]
+	mi := &file_twg_v1_twg_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3493,7 @@ func (x *CommittedMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommittedMark.ProtoReflect.Descriptor instead.
 func (*CommittedMark) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{35}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CommittedMark) GetStream() *Stream {
@@ -3449,7 +3534,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_twg_v1_twg_proto_msgTypes[36]
+	mi := &file_twg_v1_twg_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3546,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[36]
+	mi := &file_twg_v1_twg_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3559,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{36}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Drop) GetRequest() uint64 {
@@ -3501,7 +3586,7 @@ type Dropped struct {
 
 func (x *Dropped) Reset() {
 	*x = Dropped{}
-	mi := &file_twg_v1_twg_proto_msgTypes[37]
+	mi := &file_twg_v1_twg_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3513,7 +3598,7 @@ func (x *Dropped) String() string {
 func (*Dropped) ProtoMessage() {}
 
 func (x *Dropped) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[37]
+	mi := &file_twg_v1_twg_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3526,7 +3611,7 @@ func (x *Dropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dropped.ProtoReflect.Descriptor instead.
 func (*Dropped) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{37}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Dropped) GetRequest() uint64 {
@@ -3554,7 +3639,7 @@ type Revoking struct {
 
 func (x *Revoking) Reset() {
 	*x = Revoking{}
-	mi := &file_twg_v1_twg_proto_msgTypes[38]
+	mi := &file_twg_v1_twg_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3566,7 +3651,7 @@ func (x *Revoking) String() string {
 func (*Revoking) ProtoMessage() {}
 
 func (x *Revoking) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[38]
+	mi := &file_twg_v1_twg_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3579,7 +3664,7 @@ func (x *Revoking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revoking.ProtoReflect.Descriptor instead.
 func (*Revoking) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{38}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Revoking) GetRuns() []uint64 {
@@ -3605,7 +3690,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_twg_v1_twg_proto_msgTypes[39]
+	mi := &file_twg_v1_twg_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3702,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[39]
+	mi := &file_twg_v1_twg_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3715,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{39}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Lost) GetRuns() []uint64 {
@@ -3654,7 +3739,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_twg_v1_twg_proto_msgTypes[40]
+	mi := &file_twg_v1_twg_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3666,7 +3751,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[40]
+	mi := &file_twg_v1_twg_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3679,7 +3764,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{40}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Gap) GetStream() *Stream {
@@ -3735,7 +3820,7 @@ type Lag struct {
 
 func (x *Lag) Reset() {
 	*x = Lag{}
-	mi := &file_twg_v1_twg_proto_msgTypes[41]
+	mi := &file_twg_v1_twg_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3747,7 +3832,7 @@ func (x *Lag) String() string {
 func (*Lag) ProtoMessage() {}
 
 func (x *Lag) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[41]
+	mi := &file_twg_v1_twg_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3760,7 +3845,7 @@ func (x *Lag) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lag.ProtoReflect.Descriptor instead.
 func (*Lag) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{41}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Lag) GetStreams() []*StreamEnd {
@@ -3787,7 +3872,7 @@ type TopicStates struct {
 
 func (x *TopicStates) Reset() {
 	*x = TopicStates{}
-	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	mi := &file_twg_v1_twg_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3799,7 +3884,7 @@ func (x *TopicStates) String() string {
 func (*TopicStates) ProtoMessage() {}
 
 func (x *TopicStates) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[42]
+	mi := &file_twg_v1_twg_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3812,7 +3897,7 @@ func (x *TopicStates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicStates.ProtoReflect.Descriptor instead.
 func (*TopicStates) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{42}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *TopicStates) GetTopics() []*TopicState {
@@ -3834,7 +3919,7 @@ type TopicState struct {
 
 func (x *TopicState) Reset() {
 	*x = TopicState{}
-	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	mi := &file_twg_v1_twg_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +3931,7 @@ func (x *TopicState) String() string {
 func (*TopicState) ProtoMessage() {}
 
 func (x *TopicState) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[43]
+	mi := &file_twg_v1_twg_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +3944,7 @@ func (x *TopicState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicState.ProtoReflect.Descriptor instead.
 func (*TopicState) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{43}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *TopicState) GetTopic() []byte {
@@ -3895,7 +3980,7 @@ type StreamEnd struct {
 
 func (x *StreamEnd) Reset() {
 	*x = StreamEnd{}
-	mi := &file_twg_v1_twg_proto_msgTypes[44]
+	mi := &file_twg_v1_twg_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +3992,7 @@ func (x *StreamEnd) String() string {
 func (*StreamEnd) ProtoMessage() {}
 
 func (x *StreamEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[44]
+	mi := &file_twg_v1_twg_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +4005,7 @@ func (x *StreamEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamEnd.ProtoReflect.Descriptor instead.
 func (*StreamEnd) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{44}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StreamEnd) GetStream() *Stream {
@@ -3960,7 +4045,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_twg_v1_twg_proto_msgTypes[45]
+	mi := &file_twg_v1_twg_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3972,7 +4057,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[45]
+	mi := &file_twg_v1_twg_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3985,7 +4070,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{45}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Ended) GetRuns() []uint64 {
@@ -4006,7 +4091,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_twg_v1_twg_proto_msgTypes[46]
+	mi := &file_twg_v1_twg_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +4103,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[46]
+	mi := &file_twg_v1_twg_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +4116,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{46}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Stop) GetDeadlineMs() int64 {
@@ -4049,7 +4134,7 @@ type Stopped struct {
 
 func (x *Stopped) Reset() {
 	*x = Stopped{}
-	mi := &file_twg_v1_twg_proto_msgTypes[47]
+	mi := &file_twg_v1_twg_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4061,7 +4146,7 @@ func (x *Stopped) String() string {
 func (*Stopped) ProtoMessage() {}
 
 func (x *Stopped) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[47]
+	mi := &file_twg_v1_twg_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4074,7 +4159,7 @@ func (x *Stopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stopped.ProtoReflect.Descriptor instead.
 func (*Stopped) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{47}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{48}
 }
 
 // Host to sink.
@@ -4095,7 +4180,7 @@ type SinkCommand struct {
 
 func (x *SinkCommand) Reset() {
 	*x = SinkCommand{}
-	mi := &file_twg_v1_twg_proto_msgTypes[48]
+	mi := &file_twg_v1_twg_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4107,7 +4192,7 @@ func (x *SinkCommand) String() string {
 func (*SinkCommand) ProtoMessage() {}
 
 func (x *SinkCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[48]
+	mi := &file_twg_v1_twg_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4120,7 +4205,7 @@ func (x *SinkCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkCommand.ProtoReflect.Descriptor instead.
 func (*SinkCommand) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{48}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SinkCommand) GetMsg() isSinkCommand_Msg {
@@ -4244,7 +4329,7 @@ type SinkEvent struct {
 
 func (x *SinkEvent) Reset() {
 	*x = SinkEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[49]
+	mi := &file_twg_v1_twg_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4256,7 +4341,7 @@ func (x *SinkEvent) String() string {
 func (*SinkEvent) ProtoMessage() {}
 
 func (x *SinkEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[49]
+	mi := &file_twg_v1_twg_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4269,7 +4354,7 @@ func (x *SinkEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkEvent.ProtoReflect.Descriptor instead.
 func (*SinkEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{49}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SinkEvent) GetMsg() isSinkEvent_Msg {
@@ -4416,7 +4501,7 @@ type OpenSink struct {
 
 func (x *OpenSink) Reset() {
 	*x = OpenSink{}
-	mi := &file_twg_v1_twg_proto_msgTypes[50]
+	mi := &file_twg_v1_twg_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4428,7 +4513,7 @@ func (x *OpenSink) String() string {
 func (*OpenSink) ProtoMessage() {}
 
 func (x *OpenSink) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[50]
+	mi := &file_twg_v1_twg_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4441,7 +4526,7 @@ func (x *OpenSink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSink.ProtoReflect.Descriptor instead.
 func (*OpenSink) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{50}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *OpenSink) GetSession() uint64 {
@@ -4498,7 +4583,7 @@ type SinkBatch struct {
 
 func (x *SinkBatch) Reset() {
 	*x = SinkBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[51]
+	mi := &file_twg_v1_twg_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4510,7 +4595,7 @@ func (x *SinkBatch) String() string {
 func (*SinkBatch) ProtoMessage() {}
 
 func (x *SinkBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[51]
+	mi := &file_twg_v1_twg_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4523,7 +4608,7 @@ func (x *SinkBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkBatch.ProtoReflect.Descriptor instead.
 func (*SinkBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{51}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SinkBatch) GetSession() uint64 {
@@ -4592,7 +4677,7 @@ type RowRange struct {
 
 func (x *RowRange) Reset() {
 	*x = RowRange{}
-	mi := &file_twg_v1_twg_proto_msgTypes[52]
+	mi := &file_twg_v1_twg_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4604,7 +4689,7 @@ func (x *RowRange) String() string {
 func (*RowRange) ProtoMessage() {}
 
 func (x *RowRange) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[52]
+	mi := &file_twg_v1_twg_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4617,7 +4702,7 @@ func (x *RowRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowRange.ProtoReflect.Descriptor instead.
 func (*RowRange) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{52}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RowRange) GetFrom() uint32 {
@@ -4643,7 +4728,7 @@ type Flush struct {
 
 func (x *Flush) Reset() {
 	*x = Flush{}
-	mi := &file_twg_v1_twg_proto_msgTypes[53]
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4655,7 +4740,7 @@ func (x *Flush) String() string {
 func (*Flush) ProtoMessage() {}
 
 func (x *Flush) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[53]
+	mi := &file_twg_v1_twg_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4668,7 +4753,7 @@ func (x *Flush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flush.ProtoReflect.Descriptor instead.
 func (*Flush) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{53}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Flush) GetSeq() uint64 {
@@ -4690,7 +4775,7 @@ type Flushed struct {
 
 func (x *Flushed) Reset() {
 	*x = Flushed{}
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4702,7 +4787,7 @@ func (x *Flushed) String() string {
 func (*Flushed) ProtoMessage() {}
 
 func (x *Flushed) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[54]
+	mi := &file_twg_v1_twg_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4715,7 +4800,7 @@ func (x *Flushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Flushed.ProtoReflect.Descriptor instead.
 func (*Flushed) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{54}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Flushed) GetSession() uint64 {
@@ -4743,7 +4828,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +4840,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[55]
+	mi := &file_twg_v1_twg_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +4853,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{55}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Receipt) GetSession() uint64 {
@@ -4808,7 +4893,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4820,7 +4905,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[56]
+	mi := &file_twg_v1_twg_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4833,7 +4918,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{56}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Outcome) GetSpan() uint32 {
@@ -4889,7 +4974,7 @@ type RejectedRow struct {
 
 func (x *RejectedRow) Reset() {
 	*x = RejectedRow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4901,7 +4986,7 @@ func (x *RejectedRow) String() string {
 func (*RejectedRow) ProtoMessage() {}
 
 func (x *RejectedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[57]
+	mi := &file_twg_v1_twg_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4914,7 +4999,7 @@ func (x *RejectedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RejectedRow.ProtoReflect.Descriptor instead.
 func (*RejectedRow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{57}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RejectedRow) GetPosition() int64 {
@@ -4950,7 +5035,7 @@ type ReplayRequest struct {
 
 func (x *ReplayRequest) Reset() {
 	*x = ReplayRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4962,7 +5047,7 @@ func (x *ReplayRequest) String() string {
 func (*ReplayRequest) ProtoMessage() {}
 
 func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[58]
+	mi := &file_twg_v1_twg_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4975,7 +5060,7 @@ func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRequest.ProtoReflect.Descriptor instead.
 func (*ReplayRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{58}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ReplayRequest) GetStream() *Stream {
@@ -5020,7 +5105,7 @@ type ReplayEvent struct {
 
 func (x *ReplayEvent) Reset() {
 	*x = ReplayEvent{}
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5032,7 +5117,7 @@ func (x *ReplayEvent) String() string {
 func (*ReplayEvent) ProtoMessage() {}
 
 func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[59]
+	mi := &file_twg_v1_twg_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5045,7 +5130,7 @@ func (x *ReplayEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayEvent.ProtoReflect.Descriptor instead.
 func (*ReplayEvent) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{59}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ReplayEvent) GetMsg() isReplayEvent_Msg {
@@ -5115,7 +5200,7 @@ type ReplayBatch struct {
 
 func (x *ReplayBatch) Reset() {
 	*x = ReplayBatch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5127,7 +5212,7 @@ func (x *ReplayBatch) String() string {
 func (*ReplayBatch) ProtoMessage() {}
 
 func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[60]
+	mi := &file_twg_v1_twg_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5140,7 +5225,7 @@ func (x *ReplayBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayBatch.ProtoReflect.Descriptor instead.
 func (*ReplayBatch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{60}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ReplayBatch) GetSpans() []*Span {
@@ -5174,7 +5259,7 @@ type ReplayDone struct {
 
 func (x *ReplayDone) Reset() {
 	*x = ReplayDone{}
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5186,7 +5271,7 @@ func (x *ReplayDone) String() string {
 func (*ReplayDone) ProtoMessage() {}
 
 func (x *ReplayDone) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[61]
+	mi := &file_twg_v1_twg_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5199,7 +5284,7 @@ func (x *ReplayDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayDone.ProtoReflect.Descriptor instead.
 func (*ReplayDone) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{61}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReplayDone) GetRead() []*Span {
@@ -5219,7 +5304,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5231,7 +5316,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[62]
+	mi := &file_twg_v1_twg_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5244,7 +5329,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{62}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcquireRequest) GetOwner() string {
@@ -5270,7 +5355,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5282,7 +5367,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[63]
+	mi := &file_twg_v1_twg_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5295,7 +5380,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{63}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AcquireResponse) GetStreams() []*AcquiredEpoch {
@@ -5316,7 +5401,7 @@ type AcquiredEpoch struct {
 
 func (x *AcquiredEpoch) Reset() {
 	*x = AcquiredEpoch{}
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5328,7 +5413,7 @@ func (x *AcquiredEpoch) String() string {
 func (*AcquiredEpoch) ProtoMessage() {}
 
 func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[64]
+	mi := &file_twg_v1_twg_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5341,7 +5426,7 @@ func (x *AcquiredEpoch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquiredEpoch.ProtoReflect.Descriptor instead.
 func (*AcquiredEpoch) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{64}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AcquiredEpoch) GetStream() *Stream {
@@ -5375,7 +5460,7 @@ type CoverageRequest struct {
 
 func (x *CoverageRequest) Reset() {
 	*x = CoverageRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5387,7 +5472,7 @@ func (x *CoverageRequest) String() string {
 func (*CoverageRequest) ProtoMessage() {}
 
 func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[65]
+	mi := &file_twg_v1_twg_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5400,7 +5485,7 @@ func (x *CoverageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRequest.ProtoReflect.Descriptor instead.
 func (*CoverageRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{65}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *CoverageRequest) GetLane() string {
@@ -5426,7 +5511,7 @@ type CoverageResponse struct {
 
 func (x *CoverageResponse) Reset() {
 	*x = CoverageResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +5523,7 @@ func (x *CoverageResponse) String() string {
 func (*CoverageResponse) ProtoMessage() {}
 
 func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[66]
+	mi := &file_twg_v1_twg_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +5536,7 @@ func (x *CoverageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageResponse.ProtoReflect.Descriptor instead.
 func (*CoverageResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{66}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *CoverageResponse) GetStreams() []*StreamCoverage {
@@ -5473,7 +5558,7 @@ type StreamCoverage struct {
 
 func (x *StreamCoverage) Reset() {
 	*x = StreamCoverage{}
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5485,7 +5570,7 @@ func (x *StreamCoverage) String() string {
 func (*StreamCoverage) ProtoMessage() {}
 
 func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[67]
+	mi := &file_twg_v1_twg_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5498,7 +5583,7 @@ func (x *StreamCoverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamCoverage.ProtoReflect.Descriptor instead.
 func (*StreamCoverage) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{67}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *StreamCoverage) GetStream() *Stream {
@@ -5538,7 +5623,7 @@ type CursorsRequest struct {
 
 func (x *CursorsRequest) Reset() {
 	*x = CursorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5550,7 +5635,7 @@ func (x *CursorsRequest) String() string {
 func (*CursorsRequest) ProtoMessage() {}
 
 func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[68]
+	mi := &file_twg_v1_twg_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5563,7 +5648,7 @@ func (x *CursorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsRequest.ProtoReflect.Descriptor instead.
 func (*CursorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{68}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CursorsRequest) GetStreams() []*Stream {
@@ -5582,7 +5667,7 @@ type CursorsResponse struct {
 
 func (x *CursorsResponse) Reset() {
 	*x = CursorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5594,7 +5679,7 @@ func (x *CursorsResponse) String() string {
 func (*CursorsResponse) ProtoMessage() {}
 
 func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[69]
+	mi := &file_twg_v1_twg_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5607,7 +5692,7 @@ func (x *CursorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CursorsResponse.ProtoReflect.Descriptor instead.
 func (*CursorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{69}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CursorsResponse) GetCursors() []*Cursor {
@@ -5627,7 +5712,7 @@ type RecordRequest struct {
 
 func (x *RecordRequest) Reset() {
 	*x = RecordRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5724,7 @@ func (x *RecordRequest) String() string {
 func (*RecordRequest) ProtoMessage() {}
 
 func (x *RecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[70]
+	mi := &file_twg_v1_twg_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5737,7 @@ func (x *RecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRequest.ProtoReflect.Descriptor instead.
 func (*RecordRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{70}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *RecordRequest) GetLane() string {
@@ -5684,7 +5769,7 @@ type CoverageRecord struct {
 
 func (x *CoverageRecord) Reset() {
 	*x = CoverageRecord{}
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5696,7 +5781,7 @@ func (x *CoverageRecord) String() string {
 func (*CoverageRecord) ProtoMessage() {}
 
 func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[71]
+	mi := &file_twg_v1_twg_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5709,7 +5794,7 @@ func (x *CoverageRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CoverageRecord.ProtoReflect.Descriptor instead.
 func (*CoverageRecord) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{71}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CoverageRecord) GetStream() *Stream {
@@ -5762,7 +5847,7 @@ type RecordResponse struct {
 
 func (x *RecordResponse) Reset() {
 	*x = RecordResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5774,7 +5859,7 @@ func (x *RecordResponse) String() string {
 func (*RecordResponse) ProtoMessage() {}
 
 func (x *RecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[72]
+	mi := &file_twg_v1_twg_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5787,7 +5872,7 @@ func (x *RecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordResponse.ProtoReflect.Descriptor instead.
 func (*RecordResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{72}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
 }
 
 type FloorsRequest struct {
@@ -5800,7 +5885,7 @@ type FloorsRequest struct {
 
 func (x *FloorsRequest) Reset() {
 	*x = FloorsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5812,7 +5897,7 @@ func (x *FloorsRequest) String() string {
 func (*FloorsRequest) ProtoMessage() {}
 
 func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[73]
+	mi := &file_twg_v1_twg_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5825,7 +5910,7 @@ func (x *FloorsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsRequest.ProtoReflect.Descriptor instead.
 func (*FloorsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{73}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *FloorsRequest) GetLane() string {
@@ -5851,7 +5936,7 @@ type FloorsResponse struct {
 
 func (x *FloorsResponse) Reset() {
 	*x = FloorsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5863,7 +5948,7 @@ func (x *FloorsResponse) String() string {
 func (*FloorsResponse) ProtoMessage() {}
 
 func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[74]
+	mi := &file_twg_v1_twg_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5876,7 +5961,7 @@ func (x *FloorsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FloorsResponse.ProtoReflect.Descriptor instead.
 func (*FloorsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{74}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *FloorsResponse) GetStreams() []*StreamFloors {
@@ -5897,7 +5982,7 @@ type StreamFloors struct {
 
 func (x *StreamFloors) Reset() {
 	*x = StreamFloors{}
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5909,7 +5994,7 @@ func (x *StreamFloors) String() string {
 func (*StreamFloors) ProtoMessage() {}
 
 func (x *StreamFloors) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[75]
+	mi := &file_twg_v1_twg_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5922,7 +6007,7 @@ func (x *StreamFloors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamFloors.ProtoReflect.Descriptor instead.
 func (*StreamFloors) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{75}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *StreamFloors) GetStream() *Stream {
@@ -5968,7 +6053,7 @@ type RecoveryWindow struct {
 
 func (x *RecoveryWindow) Reset() {
 	*x = RecoveryWindow{}
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5980,7 +6065,7 @@ func (x *RecoveryWindow) String() string {
 func (*RecoveryWindow) ProtoMessage() {}
 
 func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[76]
+	mi := &file_twg_v1_twg_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5993,7 +6078,7 @@ func (x *RecoveryWindow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryWindow.ProtoReflect.Descriptor instead.
 func (*RecoveryWindow) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{76}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RecoveryWindow) GetId() uint64 {
@@ -6084,7 +6169,7 @@ type WindowsRequest struct {
 
 func (x *WindowsRequest) Reset() {
 	*x = WindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6096,7 +6181,7 @@ func (x *WindowsRequest) String() string {
 func (*WindowsRequest) ProtoMessage() {}
 
 func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[77]
+	mi := &file_twg_v1_twg_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6109,7 +6194,7 @@ func (x *WindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsRequest.ProtoReflect.Descriptor instead.
 func (*WindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{77}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *WindowsRequest) GetLane() string {
@@ -6135,7 +6220,7 @@ type WindowsResponse struct {
 
 func (x *WindowsResponse) Reset() {
 	*x = WindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6147,7 +6232,7 @@ func (x *WindowsResponse) String() string {
 func (*WindowsResponse) ProtoMessage() {}
 
 func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[78]
+	mi := &file_twg_v1_twg_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6160,7 +6245,7 @@ func (x *WindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsResponse.ProtoReflect.Descriptor instead.
 func (*WindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{78}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *WindowsResponse) GetWindows() []*RecoveryWindow {
@@ -6180,7 +6265,7 @@ type PlanWindowsRequest struct {
 
 func (x *PlanWindowsRequest) Reset() {
 	*x = PlanWindowsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6192,7 +6277,7 @@ func (x *PlanWindowsRequest) String() string {
 func (*PlanWindowsRequest) ProtoMessage() {}
 
 func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[79]
+	mi := &file_twg_v1_twg_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6205,7 +6290,7 @@ func (x *PlanWindowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsRequest.ProtoReflect.Descriptor instead.
 func (*PlanWindowsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{79}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *PlanWindowsRequest) GetLane() string {
@@ -6232,7 +6317,7 @@ type PlanWindowsResponse struct {
 
 func (x *PlanWindowsResponse) Reset() {
 	*x = PlanWindowsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6244,7 +6329,7 @@ func (x *PlanWindowsResponse) String() string {
 func (*PlanWindowsResponse) ProtoMessage() {}
 
 func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[80]
+	mi := &file_twg_v1_twg_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6257,7 +6342,7 @@ func (x *PlanWindowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanWindowsResponse.ProtoReflect.Descriptor instead.
 func (*PlanWindowsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{80}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *PlanWindowsResponse) GetInserted() []*RecoveryWindow {
@@ -6281,7 +6366,7 @@ type ClaimWindowRequest struct {
 
 func (x *ClaimWindowRequest) Reset() {
 	*x = ClaimWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6293,7 +6378,7 @@ func (x *ClaimWindowRequest) String() string {
 func (*ClaimWindowRequest) ProtoMessage() {}
 
 func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[81]
+	mi := &file_twg_v1_twg_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6306,7 +6391,7 @@ func (x *ClaimWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowRequest.ProtoReflect.Descriptor instead.
 func (*ClaimWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{81}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ClaimWindowRequest) GetLane() string {
@@ -6353,7 +6438,7 @@ type ClaimWindowResponse struct {
 
 func (x *ClaimWindowResponse) Reset() {
 	*x = ClaimWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6365,7 +6450,7 @@ func (x *ClaimWindowResponse) String() string {
 func (*ClaimWindowResponse) ProtoMessage() {}
 
 func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[82]
+	mi := &file_twg_v1_twg_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6378,7 +6463,7 @@ func (x *ClaimWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimWindowResponse.ProtoReflect.Descriptor instead.
 func (*ClaimWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{82}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ClaimWindowResponse) GetWindow() *RecoveryWindow {
@@ -6399,7 +6484,7 @@ type RenewWindowRequest struct {
 
 func (x *RenewWindowRequest) Reset() {
 	*x = RenewWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6411,7 +6496,7 @@ func (x *RenewWindowRequest) String() string {
 func (*RenewWindowRequest) ProtoMessage() {}
 
 func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[83]
+	mi := &file_twg_v1_twg_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6424,7 +6509,7 @@ func (x *RenewWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowRequest.ProtoReflect.Descriptor instead.
 func (*RenewWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{83}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RenewWindowRequest) GetId() uint64 {
@@ -6457,7 +6542,7 @@ type RenewWindowResponse struct {
 
 func (x *RenewWindowResponse) Reset() {
 	*x = RenewWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6469,7 +6554,7 @@ func (x *RenewWindowResponse) String() string {
 func (*RenewWindowResponse) ProtoMessage() {}
 
 func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[84]
+	mi := &file_twg_v1_twg_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6482,7 +6567,7 @@ func (x *RenewWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewWindowResponse.ProtoReflect.Descriptor instead.
 func (*RenewWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{84}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *RenewWindowResponse) GetLeaseVersion() uint64 {
@@ -6508,7 +6593,7 @@ type CompleteWindowRequest struct {
 
 func (x *CompleteWindowRequest) Reset() {
 	*x = CompleteWindowRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6520,7 +6605,7 @@ func (x *CompleteWindowRequest) String() string {
 func (*CompleteWindowRequest) ProtoMessage() {}
 
 func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[85]
+	mi := &file_twg_v1_twg_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6533,7 +6618,7 @@ func (x *CompleteWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowRequest.ProtoReflect.Descriptor instead.
 func (*CompleteWindowRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{85}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *CompleteWindowRequest) GetId() uint64 {
@@ -6579,7 +6664,7 @@ type CompleteWindowResponse struct {
 
 func (x *CompleteWindowResponse) Reset() {
 	*x = CompleteWindowResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6591,7 +6676,7 @@ func (x *CompleteWindowResponse) String() string {
 func (*CompleteWindowResponse) ProtoMessage() {}
 
 func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[86]
+	mi := &file_twg_v1_twg_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6604,7 +6689,7 @@ func (x *CompleteWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteWindowResponse.ProtoReflect.Descriptor instead.
 func (*CompleteWindowResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{86}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
 }
 
 type StreamsRequest struct {
@@ -6615,7 +6700,7 @@ type StreamsRequest struct {
 
 func (x *StreamsRequest) Reset() {
 	*x = StreamsRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6627,7 +6712,7 @@ func (x *StreamsRequest) String() string {
 func (*StreamsRequest) ProtoMessage() {}
 
 func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[87]
+	mi := &file_twg_v1_twg_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6640,7 +6725,7 @@ func (x *StreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsRequest.ProtoReflect.Descriptor instead.
 func (*StreamsRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{87}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
 }
 
 // Every stream that the store has an epoch or coverage of, in any lane.
@@ -6653,7 +6738,7 @@ type StreamsResponse struct {
 
 func (x *StreamsResponse) Reset() {
 	*x = StreamsResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6665,7 +6750,7 @@ func (x *StreamsResponse) String() string {
 func (*StreamsResponse) ProtoMessage() {}
 
 func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[88]
+	mi := &file_twg_v1_twg_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6678,7 +6763,7 @@ func (x *StreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamsResponse.ProtoReflect.Descriptor instead.
 func (*StreamsResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{88}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *StreamsResponse) GetStreams() []*Stream {
@@ -6701,7 +6786,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6713,7 +6798,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[89]
+	mi := &file_twg_v1_twg_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6726,7 +6811,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{89}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *PruneRequest) GetStreams() []*PruneStream {
@@ -6757,7 +6842,7 @@ type PruneStream struct {
 
 func (x *PruneStream) Reset() {
 	*x = PruneStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6769,7 +6854,7 @@ func (x *PruneStream) String() string {
 func (*PruneStream) ProtoMessage() {}
 
 func (x *PruneStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[90]
+	mi := &file_twg_v1_twg_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6782,7 +6867,7 @@ func (x *PruneStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneStream.ProtoReflect.Descriptor instead.
 func (*PruneStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{90}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *PruneStream) GetStream() *Stream {
@@ -6815,7 +6900,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	mi := &file_twg_v1_twg_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6827,7 +6912,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[91]
+	mi := &file_twg_v1_twg_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6840,7 +6925,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{91}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *PruneResponse) GetStreams() []*PrunedStream {
@@ -6861,7 +6946,7 @@ type PrunedStream struct {
 
 func (x *PrunedStream) Reset() {
 	*x = PrunedStream{}
-	mi := &file_twg_v1_twg_proto_msgTypes[92]
+	mi := &file_twg_v1_twg_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6873,7 +6958,7 @@ func (x *PrunedStream) String() string {
 func (*PrunedStream) ProtoMessage() {}
 
 func (x *PrunedStream) ProtoReflect() protoreflect.Message {
-	mi := &file_twg_v1_twg_proto_msgTypes[92]
+	mi := &file_twg_v1_twg_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6886,7 +6971,7 @@ func (x *PrunedStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrunedStream.ProtoReflect.Descriptor instead.
 func (*PrunedStream) Descriptor() ([]byte, []int) {
-	return file_twg_v1_twg_proto_rawDescGZIP(), []int{92}
+	return file_twg_v1_twg_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *PrunedStream) GetStream() *Stream {
@@ -6935,7 +7020,7 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x11ConfigureResponse\x128\n" +
 	"\fcapabilities\x18\x01 \x01(\v2\x14.twg.v1.CapabilitiesR\fcapabilities\x124\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x12.twg.v1.DiagnosticR\vdiagnostics\x12\x1a\n" +
-	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xc4\x04\n" +
+	"\bfeatures\x18\x03 \x03(\tR\bfeatures\"\xec\x04\n" +
 	"\fCapabilities\x122\n" +
 	"\bposition\x18\x01 \x01(\x0e2\x16.twg.v1.PositionRegimeR\bposition\x12&\n" +
 	"\x06origin\x18\x02 \x01(\x0e2\x0e.twg.v1.OriginR\x06origin\x12\x18\n" +
@@ -6959,7 +7044,14 @@ const file_twg_v1_twg_proto_rawDesc = "" +
 	"\x06shares\x18\x0e \x03(\tR\x06shares\x12\x18\n" +
 	"\arenames\x18\x0f \x01(\bR\arenames\x12#\n" +
 	"\rdurable_flush\x18\x10 \x01(\bR\fdurableFlush\x12+\n" +
-	"\x11canonical_targets\x18\x11 \x03(\tR\x10canonicalTargets\"l\n" +
+	"\x11canonical_targets\x18\x11 \x03(\tR\x10canonicalTargets\x12&\n" +
+	"\x06memory\x18\x12 \x01(\v2\x0e.twg.v1.MemoryR\x06memory\"\x89\x01\n" +
+	"\x06Memory\x12\x1f\n" +
+	"\vusual_bytes\x18\x01 \x01(\x03R\n" +
+	"usualBytes\x12#\n" +
+	"\rextreme_bytes\x18\x02 \x01(\x03R\fextremeBytes\x12\x16\n" +
+	"\x06frames\x18\x03 \x01(\x03R\x06frames\x12!\n" +
+	"\freplay_bytes\x18\x04 \x01(\x03R\vreplayBytes\"l\n" +
 	"\n" +
 	"Diagnostic\x12\x18\n" +
 	"\awarning\x18\x01 \x01(\bR\awarning\x12\x12\n" +
@@ -7434,7 +7526,7 @@ func file_twg_v1_twg_proto_rawDescGZIP() []byte {
 }
 
 var file_twg_v1_twg_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
+var file_twg_v1_twg_proto_msgTypes = make([]protoimpl.MessageInfo, 94)
 var file_twg_v1_twg_proto_goTypes = []any{
 	(PluginKind)(0),                // 0: twg.v1.PluginKind
 	(PositionRegime)(0),            // 1: twg.v1.PositionRegime
@@ -7455,269 +7547,271 @@ var file_twg_v1_twg_proto_goTypes = []any{
 	(*ConfigureRequest)(nil),       // 16: twg.v1.ConfigureRequest
 	(*ConfigureResponse)(nil),      // 17: twg.v1.ConfigureResponse
 	(*Capabilities)(nil),           // 18: twg.v1.Capabilities
-	(*Diagnostic)(nil),             // 19: twg.v1.Diagnostic
-	(*Stream)(nil),                 // 20: twg.v1.Stream
-	(*Epoch)(nil),                  // 21: twg.v1.Epoch
-	(*Span)(nil),                   // 22: twg.v1.Span
-	(*Cursor)(nil),                 // 23: twg.v1.Cursor
-	(*Interval)(nil),               // 24: twg.v1.Interval
-	(*VoidInterval)(nil),           // 25: twg.v1.VoidInterval
-	(*Error)(nil),                  // 26: twg.v1.Error
-	(*Limits)(nil),                 // 27: twg.v1.Limits
-	(*Ping)(nil),                   // 28: twg.v1.Ping
-	(*Pong)(nil),                   // 29: twg.v1.Pong
-	(*SourceCommand)(nil),          // 30: twg.v1.SourceCommand
-	(*SourceEvent)(nil),            // 31: twg.v1.SourceEvent
-	(*OpenSource)(nil),             // 32: twg.v1.OpenSource
-	(*Opened)(nil),                 // 33: twg.v1.Opened
-	(*Credit)(nil),                 // 34: twg.v1.Credit
-	(*SourceBatch)(nil),            // 35: twg.v1.SourceBatch
-	(*Assigned)(nil),               // 36: twg.v1.Assigned
-	(*Assignment)(nil),             // 37: twg.v1.Assignment
-	(*Resolve)(nil),                // 38: twg.v1.Resolve
-	(*Query)(nil),                  // 39: twg.v1.Query
-	(*Resolved)(nil),               // 40: twg.v1.Resolved
-	(*ResolvedPosition)(nil),       // 41: twg.v1.ResolvedPosition
-	(*Start)(nil),                  // 42: twg.v1.Start
-	(*StartRun)(nil),               // 43: twg.v1.StartRun
-	(*Started)(nil),                // 44: twg.v1.Started
-	(*Commit)(nil),                 // 45: twg.v1.Commit
-	(*Mark)(nil),                   // 46: twg.v1.Mark
-	(*Committed)(nil),              // 47: twg.v1.Committed
-	(*CommittedMark)(nil),          // 48: twg.v1.CommittedMark
-	(*Drop)(nil),                   // 49: twg.v1.Drop
-	(*Dropped)(nil),                // 50: twg.v1.Dropped
-	(*Revoking)(nil),               // 51: twg.v1.Revoking
-	(*Lost)(nil),                   // 52: twg.v1.Lost
-	(*Gap)(nil),                    // 53: twg.v1.Gap
-	(*Lag)(nil),                    // 54: twg.v1.Lag
-	(*TopicStates)(nil),            // 55: twg.v1.TopicStates
-	(*TopicState)(nil),             // 56: twg.v1.TopicState
-	(*StreamEnd)(nil),              // 57: twg.v1.StreamEnd
-	(*Ended)(nil),                  // 58: twg.v1.Ended
-	(*Stop)(nil),                   // 59: twg.v1.Stop
-	(*Stopped)(nil),                // 60: twg.v1.Stopped
-	(*SinkCommand)(nil),            // 61: twg.v1.SinkCommand
-	(*SinkEvent)(nil),              // 62: twg.v1.SinkEvent
-	(*OpenSink)(nil),               // 63: twg.v1.OpenSink
-	(*SinkBatch)(nil),              // 64: twg.v1.SinkBatch
-	(*RowRange)(nil),               // 65: twg.v1.RowRange
-	(*Flush)(nil),                  // 66: twg.v1.Flush
-	(*Flushed)(nil),                // 67: twg.v1.Flushed
-	(*Receipt)(nil),                // 68: twg.v1.Receipt
-	(*Outcome)(nil),                // 69: twg.v1.Outcome
-	(*RejectedRow)(nil),            // 70: twg.v1.RejectedRow
-	(*ReplayRequest)(nil),          // 71: twg.v1.ReplayRequest
-	(*ReplayEvent)(nil),            // 72: twg.v1.ReplayEvent
-	(*ReplayBatch)(nil),            // 73: twg.v1.ReplayBatch
-	(*ReplayDone)(nil),             // 74: twg.v1.ReplayDone
-	(*AcquireRequest)(nil),         // 75: twg.v1.AcquireRequest
-	(*AcquireResponse)(nil),        // 76: twg.v1.AcquireResponse
-	(*AcquiredEpoch)(nil),          // 77: twg.v1.AcquiredEpoch
-	(*CoverageRequest)(nil),        // 78: twg.v1.CoverageRequest
-	(*CoverageResponse)(nil),       // 79: twg.v1.CoverageResponse
-	(*StreamCoverage)(nil),         // 80: twg.v1.StreamCoverage
-	(*CursorsRequest)(nil),         // 81: twg.v1.CursorsRequest
-	(*CursorsResponse)(nil),        // 82: twg.v1.CursorsResponse
-	(*RecordRequest)(nil),          // 83: twg.v1.RecordRequest
-	(*CoverageRecord)(nil),         // 84: twg.v1.CoverageRecord
-	(*RecordResponse)(nil),         // 85: twg.v1.RecordResponse
-	(*FloorsRequest)(nil),          // 86: twg.v1.FloorsRequest
-	(*FloorsResponse)(nil),         // 87: twg.v1.FloorsResponse
-	(*StreamFloors)(nil),           // 88: twg.v1.StreamFloors
-	(*RecoveryWindow)(nil),         // 89: twg.v1.RecoveryWindow
-	(*WindowsRequest)(nil),         // 90: twg.v1.WindowsRequest
-	(*WindowsResponse)(nil),        // 91: twg.v1.WindowsResponse
-	(*PlanWindowsRequest)(nil),     // 92: twg.v1.PlanWindowsRequest
-	(*PlanWindowsResponse)(nil),    // 93: twg.v1.PlanWindowsResponse
-	(*ClaimWindowRequest)(nil),     // 94: twg.v1.ClaimWindowRequest
-	(*ClaimWindowResponse)(nil),    // 95: twg.v1.ClaimWindowResponse
-	(*RenewWindowRequest)(nil),     // 96: twg.v1.RenewWindowRequest
-	(*RenewWindowResponse)(nil),    // 97: twg.v1.RenewWindowResponse
-	(*CompleteWindowRequest)(nil),  // 98: twg.v1.CompleteWindowRequest
-	(*CompleteWindowResponse)(nil), // 99: twg.v1.CompleteWindowResponse
-	(*StreamsRequest)(nil),         // 100: twg.v1.StreamsRequest
-	(*StreamsResponse)(nil),        // 101: twg.v1.StreamsResponse
-	(*PruneRequest)(nil),           // 102: twg.v1.PruneRequest
-	(*PruneStream)(nil),            // 103: twg.v1.PruneStream
-	(*PruneResponse)(nil),          // 104: twg.v1.PruneResponse
-	(*PrunedStream)(nil),           // 105: twg.v1.PrunedStream
+	(*Memory)(nil),                 // 19: twg.v1.Memory
+	(*Diagnostic)(nil),             // 20: twg.v1.Diagnostic
+	(*Stream)(nil),                 // 21: twg.v1.Stream
+	(*Epoch)(nil),                  // 22: twg.v1.Epoch
+	(*Span)(nil),                   // 23: twg.v1.Span
+	(*Cursor)(nil),                 // 24: twg.v1.Cursor
+	(*Interval)(nil),               // 25: twg.v1.Interval
+	(*VoidInterval)(nil),           // 26: twg.v1.VoidInterval
+	(*Error)(nil),                  // 27: twg.v1.Error
+	(*Limits)(nil),                 // 28: twg.v1.Limits
+	(*Ping)(nil),                   // 29: twg.v1.Ping
+	(*Pong)(nil),                   // 30: twg.v1.Pong
+	(*SourceCommand)(nil),          // 31: twg.v1.SourceCommand
+	(*SourceEvent)(nil),            // 32: twg.v1.SourceEvent
+	(*OpenSource)(nil),             // 33: twg.v1.OpenSource
+	(*Opened)(nil),                 // 34: twg.v1.Opened
+	(*Credit)(nil),                 // 35: twg.v1.Credit
+	(*SourceBatch)(nil),            // 36: twg.v1.SourceBatch
+	(*Assigned)(nil),               // 37: twg.v1.Assigned
+	(*Assignment)(nil),             // 38: twg.v1.Assignment
+	(*Resolve)(nil),                // 39: twg.v1.Resolve
+	(*Query)(nil),                  // 40: twg.v1.Query
+	(*Resolved)(nil),               // 41: twg.v1.Resolved
+	(*ResolvedPosition)(nil),       // 42: twg.v1.ResolvedPosition
+	(*Start)(nil),                  // 43: twg.v1.Start
+	(*StartRun)(nil),               // 44: twg.v1.StartRun
+	(*Started)(nil),                // 45: twg.v1.Started
+	(*Commit)(nil),                 // 46: twg.v1.Commit
+	(*Mark)(nil),                   // 47: twg.v1.Mark
+	(*Committed)(nil),              // 48: twg.v1.Committed
+	(*CommittedMark)(nil),          // 49: twg.v1.CommittedMark
+	(*Drop)(nil),                   // 50: twg.v1.Drop
+	(*Dropped)(nil),                // 51: twg.v1.Dropped
+	(*Revoking)(nil),               // 52: twg.v1.Revoking
+	(*Lost)(nil),                   // 53: twg.v1.Lost
+	(*Gap)(nil),                    // 54: twg.v1.Gap
+	(*Lag)(nil),                    // 55: twg.v1.Lag
+	(*TopicStates)(nil),            // 56: twg.v1.TopicStates
+	(*TopicState)(nil),             // 57: twg.v1.TopicState
+	(*StreamEnd)(nil),              // 58: twg.v1.StreamEnd
+	(*Ended)(nil),                  // 59: twg.v1.Ended
+	(*Stop)(nil),                   // 60: twg.v1.Stop
+	(*Stopped)(nil),                // 61: twg.v1.Stopped
+	(*SinkCommand)(nil),            // 62: twg.v1.SinkCommand
+	(*SinkEvent)(nil),              // 63: twg.v1.SinkEvent
+	(*OpenSink)(nil),               // 64: twg.v1.OpenSink
+	(*SinkBatch)(nil),              // 65: twg.v1.SinkBatch
+	(*RowRange)(nil),               // 66: twg.v1.RowRange
+	(*Flush)(nil),                  // 67: twg.v1.Flush
+	(*Flushed)(nil),                // 68: twg.v1.Flushed
+	(*Receipt)(nil),                // 69: twg.v1.Receipt
+	(*Outcome)(nil),                // 70: twg.v1.Outcome
+	(*RejectedRow)(nil),            // 71: twg.v1.RejectedRow
+	(*ReplayRequest)(nil),          // 72: twg.v1.ReplayRequest
+	(*ReplayEvent)(nil),            // 73: twg.v1.ReplayEvent
+	(*ReplayBatch)(nil),            // 74: twg.v1.ReplayBatch
+	(*ReplayDone)(nil),             // 75: twg.v1.ReplayDone
+	(*AcquireRequest)(nil),         // 76: twg.v1.AcquireRequest
+	(*AcquireResponse)(nil),        // 77: twg.v1.AcquireResponse
+	(*AcquiredEpoch)(nil),          // 78: twg.v1.AcquiredEpoch
+	(*CoverageRequest)(nil),        // 79: twg.v1.CoverageRequest
+	(*CoverageResponse)(nil),       // 80: twg.v1.CoverageResponse
+	(*StreamCoverage)(nil),         // 81: twg.v1.StreamCoverage
+	(*CursorsRequest)(nil),         // 82: twg.v1.CursorsRequest
+	(*CursorsResponse)(nil),        // 83: twg.v1.CursorsResponse
+	(*RecordRequest)(nil),          // 84: twg.v1.RecordRequest
+	(*CoverageRecord)(nil),         // 85: twg.v1.CoverageRecord
+	(*RecordResponse)(nil),         // 86: twg.v1.RecordResponse
+	(*FloorsRequest)(nil),          // 87: twg.v1.FloorsRequest
+	(*FloorsResponse)(nil),         // 88: twg.v1.FloorsResponse
+	(*StreamFloors)(nil),           // 89: twg.v1.StreamFloors
+	(*RecoveryWindow)(nil),         // 90: twg.v1.RecoveryWindow
+	(*WindowsRequest)(nil),         // 91: twg.v1.WindowsRequest
+	(*WindowsResponse)(nil),        // 92: twg.v1.WindowsResponse
+	(*PlanWindowsRequest)(nil),     // 93: twg.v1.PlanWindowsRequest
+	(*PlanWindowsResponse)(nil),    // 94: twg.v1.PlanWindowsResponse
+	(*ClaimWindowRequest)(nil),     // 95: twg.v1.ClaimWindowRequest
+	(*ClaimWindowResponse)(nil),    // 96: twg.v1.ClaimWindowResponse
+	(*RenewWindowRequest)(nil),     // 97: twg.v1.RenewWindowRequest
+	(*RenewWindowResponse)(nil),    // 98: twg.v1.RenewWindowResponse
+	(*CompleteWindowRequest)(nil),  // 99: twg.v1.CompleteWindowRequest
+	(*CompleteWindowResponse)(nil), // 100: twg.v1.CompleteWindowResponse
+	(*StreamsRequest)(nil),         // 101: twg.v1.StreamsRequest
+	(*StreamsResponse)(nil),        // 102: twg.v1.StreamsResponse
+	(*PruneRequest)(nil),           // 103: twg.v1.PruneRequest
+	(*PruneStream)(nil),            // 104: twg.v1.PruneStream
+	(*PruneResponse)(nil),          // 105: twg.v1.PruneResponse
+	(*PrunedStream)(nil),           // 106: twg.v1.PrunedStream
 }
 var file_twg_v1_twg_proto_depIdxs = []int32{
 	0,   // 0: twg.v1.DescribeResponse.kind:type_name -> twg.v1.PluginKind
 	15,  // 1: twg.v1.DescribeResponse.settings:type_name -> twg.v1.Attribute
 	18,  // 2: twg.v1.ConfigureResponse.capabilities:type_name -> twg.v1.Capabilities
-	19,  // 3: twg.v1.ConfigureResponse.diagnostics:type_name -> twg.v1.Diagnostic
+	20,  // 3: twg.v1.ConfigureResponse.diagnostics:type_name -> twg.v1.Diagnostic
 	1,   // 4: twg.v1.Capabilities.position:type_name -> twg.v1.PositionRegime
 	2,   // 5: twg.v1.Capabilities.origin:type_name -> twg.v1.Origin
-	20,  // 6: twg.v1.Span.stream:type_name -> twg.v1.Stream
-	21,  // 7: twg.v1.Span.epoch:type_name -> twg.v1.Epoch
-	20,  // 8: twg.v1.Cursor.stream:type_name -> twg.v1.Stream
-	3,   // 9: twg.v1.VoidInterval.reason:type_name -> twg.v1.VoidReason
-	4,   // 10: twg.v1.Error.scope:type_name -> twg.v1.ErrorScope
-	5,   // 11: twg.v1.Error.kind:type_name -> twg.v1.ErrorKind
-	20,  // 12: twg.v1.Error.stream:type_name -> twg.v1.Stream
-	32,  // 13: twg.v1.SourceCommand.open:type_name -> twg.v1.OpenSource
-	34,  // 14: twg.v1.SourceCommand.credit:type_name -> twg.v1.Credit
-	42,  // 15: twg.v1.SourceCommand.start:type_name -> twg.v1.Start
-	45,  // 16: twg.v1.SourceCommand.commit:type_name -> twg.v1.Commit
-	49,  // 17: twg.v1.SourceCommand.drop:type_name -> twg.v1.Drop
-	38,  // 18: twg.v1.SourceCommand.resolve:type_name -> twg.v1.Resolve
-	59,  // 19: twg.v1.SourceCommand.stop:type_name -> twg.v1.Stop
-	28,  // 20: twg.v1.SourceCommand.ping:type_name -> twg.v1.Ping
-	29,  // 21: twg.v1.SourceCommand.pong:type_name -> twg.v1.Pong
-	33,  // 22: twg.v1.SourceEvent.opened:type_name -> twg.v1.Opened
-	35,  // 23: twg.v1.SourceEvent.batch:type_name -> twg.v1.SourceBatch
-	36,  // 24: twg.v1.SourceEvent.assigned:type_name -> twg.v1.Assigned
-	51,  // 25: twg.v1.SourceEvent.revoking:type_name -> twg.v1.Revoking
-	52,  // 26: twg.v1.SourceEvent.lost:type_name -> twg.v1.Lost
-	53,  // 27: twg.v1.SourceEvent.gap:type_name -> twg.v1.Gap
-	54,  // 28: twg.v1.SourceEvent.lag:type_name -> twg.v1.Lag
-	58,  // 29: twg.v1.SourceEvent.ended:type_name -> twg.v1.Ended
-	47,  // 30: twg.v1.SourceEvent.committed:type_name -> twg.v1.Committed
-	40,  // 31: twg.v1.SourceEvent.resolved:type_name -> twg.v1.Resolved
-	50,  // 32: twg.v1.SourceEvent.dropped:type_name -> twg.v1.Dropped
-	26,  // 33: twg.v1.SourceEvent.error:type_name -> twg.v1.Error
-	60,  // 34: twg.v1.SourceEvent.stopped:type_name -> twg.v1.Stopped
-	28,  // 35: twg.v1.SourceEvent.ping:type_name -> twg.v1.Ping
-	29,  // 36: twg.v1.SourceEvent.pong:type_name -> twg.v1.Pong
-	44,  // 37: twg.v1.SourceEvent.started:type_name -> twg.v1.Started
-	27,  // 38: twg.v1.OpenSource.limits:type_name -> twg.v1.Limits
-	22,  // 39: twg.v1.SourceBatch.spans:type_name -> twg.v1.Span
-	23,  // 40: twg.v1.SourceBatch.cursors:type_name -> twg.v1.Cursor
-	37,  // 41: twg.v1.Assigned.streams:type_name -> twg.v1.Assignment
-	20,  // 42: twg.v1.Assignment.stream:type_name -> twg.v1.Stream
-	6,   // 43: twg.v1.Assignment.initial:type_name -> twg.v1.StartAt
-	39,  // 44: twg.v1.Resolve.queries:type_name -> twg.v1.Query
-	20,  // 45: twg.v1.Query.stream:type_name -> twg.v1.Stream
-	6,   // 46: twg.v1.Query.at:type_name -> twg.v1.StartAt
-	41,  // 47: twg.v1.Resolved.positions:type_name -> twg.v1.ResolvedPosition
-	26,  // 48: twg.v1.Resolved.error:type_name -> twg.v1.Error
-	20,  // 49: twg.v1.ResolvedPosition.stream:type_name -> twg.v1.Stream
-	43,  // 50: twg.v1.Start.runs:type_name -> twg.v1.StartRun
-	20,  // 51: twg.v1.StartRun.stream:type_name -> twg.v1.Stream
-	21,  // 52: twg.v1.StartRun.epoch:type_name -> twg.v1.Epoch
-	20,  // 53: twg.v1.StartRun.known_as:type_name -> twg.v1.Stream
-	26,  // 54: twg.v1.Started.error:type_name -> twg.v1.Error
-	46,  // 55: twg.v1.Commit.marks:type_name -> twg.v1.Mark
-	20,  // 56: twg.v1.Mark.stream:type_name -> twg.v1.Stream
-	48,  // 57: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
-	20,  // 58: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
-	26,  // 59: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
-	26,  // 60: twg.v1.Dropped.error:type_name -> twg.v1.Error
-	20,  // 61: twg.v1.Gap.stream:type_name -> twg.v1.Stream
-	7,   // 62: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
-	57,  // 63: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
-	55,  // 64: twg.v1.Lag.topics:type_name -> twg.v1.TopicStates
-	56,  // 65: twg.v1.TopicStates.topics:type_name -> twg.v1.TopicState
-	8,   // 66: twg.v1.TopicState.presence:type_name -> twg.v1.TopicPresence
-	20,  // 67: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
-	63,  // 68: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
-	64,  // 69: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
-	66,  // 70: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
-	59,  // 71: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
-	28,  // 72: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
-	29,  // 73: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
-	33,  // 74: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
-	34,  // 75: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
-	68,  // 76: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
-	26,  // 77: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
-	60,  // 78: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
-	28,  // 79: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
-	29,  // 80: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
-	67,  // 81: twg.v1.SinkEvent.flushed:type_name -> twg.v1.Flushed
-	27,  // 82: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
-	9,   // 83: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
-	22,  // 84: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
-	23,  // 85: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
-	65,  // 86: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
-	10,  // 87: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
-	69,  // 88: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
-	11,  // 89: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
-	70,  // 90: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
-	5,   // 91: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
-	20,  // 92: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
-	27,  // 93: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
-	73,  // 94: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
-	74,  // 95: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
-	26,  // 96: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
-	22,  // 97: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
-	22,  // 98: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
-	20,  // 99: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
-	77,  // 100: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
-	20,  // 101: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
-	21,  // 102: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
-	20,  // 103: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
-	80,  // 104: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
-	20,  // 105: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
-	24,  // 106: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
-	25,  // 107: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
-	24,  // 108: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
-	20,  // 109: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
-	23,  // 110: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
-	84,  // 111: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
-	20,  // 112: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
-	21,  // 113: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
-	24,  // 114: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
-	25,  // 115: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
-	24,  // 116: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
-	20,  // 117: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
-	88,  // 118: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
-	20,  // 119: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
-	20,  // 120: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
-	12,  // 121: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
-	20,  // 122: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
-	89,  // 123: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
-	89,  // 124: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
-	89,  // 125: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
-	89,  // 126: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
-	24,  // 127: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
-	12,  // 128: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
-	24,  // 129: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
-	20,  // 130: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
-	103, // 131: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
-	20,  // 132: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
-	105, // 133: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
-	20,  // 134: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
-	13,  // 135: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
-	16,  // 136: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
-	30,  // 137: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
-	61,  // 138: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
-	71,  // 139: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
-	75,  // 140: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
-	78,  // 141: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
-	81,  // 142: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
-	83,  // 143: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
-	86,  // 144: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
-	90,  // 145: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
-	92,  // 146: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
-	94,  // 147: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
-	96,  // 148: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
-	98,  // 149: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
-	100, // 150: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
-	102, // 151: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
-	14,  // 152: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
-	17,  // 153: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
-	31,  // 154: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
-	62,  // 155: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
-	72,  // 156: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
-	76,  // 157: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
-	79,  // 158: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
-	82,  // 159: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
-	85,  // 160: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
-	87,  // 161: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
-	91,  // 162: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
-	93,  // 163: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
-	95,  // 164: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
-	97,  // 165: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
-	99,  // 166: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
-	101, // 167: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
-	104, // 168: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
-	152, // [152:169] is the sub-list for method output_type
-	135, // [135:152] is the sub-list for method input_type
-	135, // [135:135] is the sub-list for extension type_name
-	135, // [135:135] is the sub-list for extension extendee
-	0,   // [0:135] is the sub-list for field type_name
+	19,  // 6: twg.v1.Capabilities.memory:type_name -> twg.v1.Memory
+	21,  // 7: twg.v1.Span.stream:type_name -> twg.v1.Stream
+	22,  // 8: twg.v1.Span.epoch:type_name -> twg.v1.Epoch
+	21,  // 9: twg.v1.Cursor.stream:type_name -> twg.v1.Stream
+	3,   // 10: twg.v1.VoidInterval.reason:type_name -> twg.v1.VoidReason
+	4,   // 11: twg.v1.Error.scope:type_name -> twg.v1.ErrorScope
+	5,   // 12: twg.v1.Error.kind:type_name -> twg.v1.ErrorKind
+	21,  // 13: twg.v1.Error.stream:type_name -> twg.v1.Stream
+	33,  // 14: twg.v1.SourceCommand.open:type_name -> twg.v1.OpenSource
+	35,  // 15: twg.v1.SourceCommand.credit:type_name -> twg.v1.Credit
+	43,  // 16: twg.v1.SourceCommand.start:type_name -> twg.v1.Start
+	46,  // 17: twg.v1.SourceCommand.commit:type_name -> twg.v1.Commit
+	50,  // 18: twg.v1.SourceCommand.drop:type_name -> twg.v1.Drop
+	39,  // 19: twg.v1.SourceCommand.resolve:type_name -> twg.v1.Resolve
+	60,  // 20: twg.v1.SourceCommand.stop:type_name -> twg.v1.Stop
+	29,  // 21: twg.v1.SourceCommand.ping:type_name -> twg.v1.Ping
+	30,  // 22: twg.v1.SourceCommand.pong:type_name -> twg.v1.Pong
+	34,  // 23: twg.v1.SourceEvent.opened:type_name -> twg.v1.Opened
+	36,  // 24: twg.v1.SourceEvent.batch:type_name -> twg.v1.SourceBatch
+	37,  // 25: twg.v1.SourceEvent.assigned:type_name -> twg.v1.Assigned
+	52,  // 26: twg.v1.SourceEvent.revoking:type_name -> twg.v1.Revoking
+	53,  // 27: twg.v1.SourceEvent.lost:type_name -> twg.v1.Lost
+	54,  // 28: twg.v1.SourceEvent.gap:type_name -> twg.v1.Gap
+	55,  // 29: twg.v1.SourceEvent.lag:type_name -> twg.v1.Lag
+	59,  // 30: twg.v1.SourceEvent.ended:type_name -> twg.v1.Ended
+	48,  // 31: twg.v1.SourceEvent.committed:type_name -> twg.v1.Committed
+	41,  // 32: twg.v1.SourceEvent.resolved:type_name -> twg.v1.Resolved
+	51,  // 33: twg.v1.SourceEvent.dropped:type_name -> twg.v1.Dropped
+	27,  // 34: twg.v1.SourceEvent.error:type_name -> twg.v1.Error
+	61,  // 35: twg.v1.SourceEvent.stopped:type_name -> twg.v1.Stopped
+	29,  // 36: twg.v1.SourceEvent.ping:type_name -> twg.v1.Ping
+	30,  // 37: twg.v1.SourceEvent.pong:type_name -> twg.v1.Pong
+	45,  // 38: twg.v1.SourceEvent.started:type_name -> twg.v1.Started
+	28,  // 39: twg.v1.OpenSource.limits:type_name -> twg.v1.Limits
+	23,  // 40: twg.v1.SourceBatch.spans:type_name -> twg.v1.Span
+	24,  // 41: twg.v1.SourceBatch.cursors:type_name -> twg.v1.Cursor
+	38,  // 42: twg.v1.Assigned.streams:type_name -> twg.v1.Assignment
+	21,  // 43: twg.v1.Assignment.stream:type_name -> twg.v1.Stream
+	6,   // 44: twg.v1.Assignment.initial:type_name -> twg.v1.StartAt
+	40,  // 45: twg.v1.Resolve.queries:type_name -> twg.v1.Query
+	21,  // 46: twg.v1.Query.stream:type_name -> twg.v1.Stream
+	6,   // 47: twg.v1.Query.at:type_name -> twg.v1.StartAt
+	42,  // 48: twg.v1.Resolved.positions:type_name -> twg.v1.ResolvedPosition
+	27,  // 49: twg.v1.Resolved.error:type_name -> twg.v1.Error
+	21,  // 50: twg.v1.ResolvedPosition.stream:type_name -> twg.v1.Stream
+	44,  // 51: twg.v1.Start.runs:type_name -> twg.v1.StartRun
+	21,  // 52: twg.v1.StartRun.stream:type_name -> twg.v1.Stream
+	22,  // 53: twg.v1.StartRun.epoch:type_name -> twg.v1.Epoch
+	21,  // 54: twg.v1.StartRun.known_as:type_name -> twg.v1.Stream
+	27,  // 55: twg.v1.Started.error:type_name -> twg.v1.Error
+	47,  // 56: twg.v1.Commit.marks:type_name -> twg.v1.Mark
+	21,  // 57: twg.v1.Mark.stream:type_name -> twg.v1.Stream
+	49,  // 58: twg.v1.Committed.marks:type_name -> twg.v1.CommittedMark
+	21,  // 59: twg.v1.CommittedMark.stream:type_name -> twg.v1.Stream
+	27,  // 60: twg.v1.CommittedMark.error:type_name -> twg.v1.Error
+	27,  // 61: twg.v1.Dropped.error:type_name -> twg.v1.Error
+	21,  // 62: twg.v1.Gap.stream:type_name -> twg.v1.Stream
+	7,   // 63: twg.v1.Gap.cause:type_name -> twg.v1.GapCause
+	58,  // 64: twg.v1.Lag.streams:type_name -> twg.v1.StreamEnd
+	56,  // 65: twg.v1.Lag.topics:type_name -> twg.v1.TopicStates
+	57,  // 66: twg.v1.TopicStates.topics:type_name -> twg.v1.TopicState
+	8,   // 67: twg.v1.TopicState.presence:type_name -> twg.v1.TopicPresence
+	21,  // 68: twg.v1.StreamEnd.stream:type_name -> twg.v1.Stream
+	64,  // 69: twg.v1.SinkCommand.open:type_name -> twg.v1.OpenSink
+	65,  // 70: twg.v1.SinkCommand.batch:type_name -> twg.v1.SinkBatch
+	67,  // 71: twg.v1.SinkCommand.flush:type_name -> twg.v1.Flush
+	60,  // 72: twg.v1.SinkCommand.stop:type_name -> twg.v1.Stop
+	29,  // 73: twg.v1.SinkCommand.ping:type_name -> twg.v1.Ping
+	30,  // 74: twg.v1.SinkCommand.pong:type_name -> twg.v1.Pong
+	34,  // 75: twg.v1.SinkEvent.opened:type_name -> twg.v1.Opened
+	35,  // 76: twg.v1.SinkEvent.credit:type_name -> twg.v1.Credit
+	69,  // 77: twg.v1.SinkEvent.receipt:type_name -> twg.v1.Receipt
+	27,  // 78: twg.v1.SinkEvent.error:type_name -> twg.v1.Error
+	61,  // 79: twg.v1.SinkEvent.stopped:type_name -> twg.v1.Stopped
+	29,  // 80: twg.v1.SinkEvent.ping:type_name -> twg.v1.Ping
+	30,  // 81: twg.v1.SinkEvent.pong:type_name -> twg.v1.Pong
+	68,  // 82: twg.v1.SinkEvent.flushed:type_name -> twg.v1.Flushed
+	28,  // 83: twg.v1.OpenSink.limits:type_name -> twg.v1.Limits
+	9,   // 84: twg.v1.OpenSink.granularity:type_name -> twg.v1.Granularity
+	23,  // 85: twg.v1.SinkBatch.spans:type_name -> twg.v1.Span
+	24,  // 86: twg.v1.SinkBatch.cursors:type_name -> twg.v1.Cursor
+	66,  // 87: twg.v1.SinkBatch.rows:type_name -> twg.v1.RowRange
+	10,  // 88: twg.v1.SinkBatch.shape:type_name -> twg.v1.Shape
+	70,  // 89: twg.v1.Receipt.outcomes:type_name -> twg.v1.Outcome
+	11,  // 90: twg.v1.Outcome.kind:type_name -> twg.v1.OutcomeKind
+	71,  // 91: twg.v1.Outcome.rejected:type_name -> twg.v1.RejectedRow
+	5,   // 92: twg.v1.RejectedRow.kind:type_name -> twg.v1.ErrorKind
+	21,  // 93: twg.v1.ReplayRequest.stream:type_name -> twg.v1.Stream
+	28,  // 94: twg.v1.ReplayRequest.limits:type_name -> twg.v1.Limits
+	74,  // 95: twg.v1.ReplayEvent.batch:type_name -> twg.v1.ReplayBatch
+	75,  // 96: twg.v1.ReplayEvent.done:type_name -> twg.v1.ReplayDone
+	27,  // 97: twg.v1.ReplayEvent.error:type_name -> twg.v1.Error
+	23,  // 98: twg.v1.ReplayBatch.spans:type_name -> twg.v1.Span
+	23,  // 99: twg.v1.ReplayDone.read:type_name -> twg.v1.Span
+	21,  // 100: twg.v1.AcquireRequest.streams:type_name -> twg.v1.Stream
+	78,  // 101: twg.v1.AcquireResponse.streams:type_name -> twg.v1.AcquiredEpoch
+	21,  // 102: twg.v1.AcquiredEpoch.stream:type_name -> twg.v1.Stream
+	22,  // 103: twg.v1.AcquiredEpoch.epoch:type_name -> twg.v1.Epoch
+	21,  // 104: twg.v1.CoverageRequest.streams:type_name -> twg.v1.Stream
+	81,  // 105: twg.v1.CoverageResponse.streams:type_name -> twg.v1.StreamCoverage
+	21,  // 106: twg.v1.StreamCoverage.stream:type_name -> twg.v1.Stream
+	25,  // 107: twg.v1.StreamCoverage.held:type_name -> twg.v1.Interval
+	26,  // 108: twg.v1.StreamCoverage.void:type_name -> twg.v1.VoidInterval
+	25,  // 109: twg.v1.StreamCoverage.set_aside:type_name -> twg.v1.Interval
+	21,  // 110: twg.v1.CursorsRequest.streams:type_name -> twg.v1.Stream
+	24,  // 111: twg.v1.CursorsResponse.cursors:type_name -> twg.v1.Cursor
+	85,  // 112: twg.v1.RecordRequest.records:type_name -> twg.v1.CoverageRecord
+	21,  // 113: twg.v1.CoverageRecord.stream:type_name -> twg.v1.Stream
+	22,  // 114: twg.v1.CoverageRecord.epoch:type_name -> twg.v1.Epoch
+	25,  // 115: twg.v1.CoverageRecord.held:type_name -> twg.v1.Interval
+	26,  // 116: twg.v1.CoverageRecord.void:type_name -> twg.v1.VoidInterval
+	25,  // 117: twg.v1.CoverageRecord.set_aside:type_name -> twg.v1.Interval
+	21,  // 118: twg.v1.FloorsRequest.streams:type_name -> twg.v1.Stream
+	89,  // 119: twg.v1.FloorsResponse.streams:type_name -> twg.v1.StreamFloors
+	21,  // 120: twg.v1.StreamFloors.stream:type_name -> twg.v1.Stream
+	21,  // 121: twg.v1.RecoveryWindow.stream:type_name -> twg.v1.Stream
+	12,  // 122: twg.v1.RecoveryWindow.state:type_name -> twg.v1.WindowState
+	21,  // 123: twg.v1.WindowsRequest.streams:type_name -> twg.v1.Stream
+	90,  // 124: twg.v1.WindowsResponse.windows:type_name -> twg.v1.RecoveryWindow
+	90,  // 125: twg.v1.PlanWindowsRequest.windows:type_name -> twg.v1.RecoveryWindow
+	90,  // 126: twg.v1.PlanWindowsResponse.inserted:type_name -> twg.v1.RecoveryWindow
+	90,  // 127: twg.v1.ClaimWindowResponse.window:type_name -> twg.v1.RecoveryWindow
+	25,  // 128: twg.v1.CompleteWindowRequest.done:type_name -> twg.v1.Interval
+	12,  // 129: twg.v1.CompleteWindowRequest.state:type_name -> twg.v1.WindowState
+	25,  // 130: twg.v1.CompleteWindowRequest.unrecoverable:type_name -> twg.v1.Interval
+	21,  // 131: twg.v1.StreamsResponse.streams:type_name -> twg.v1.Stream
+	104, // 132: twg.v1.PruneRequest.streams:type_name -> twg.v1.PruneStream
+	21,  // 133: twg.v1.PruneStream.stream:type_name -> twg.v1.Stream
+	106, // 134: twg.v1.PruneResponse.streams:type_name -> twg.v1.PrunedStream
+	21,  // 135: twg.v1.PrunedStream.stream:type_name -> twg.v1.Stream
+	13,  // 136: twg.v1.Plugin.Describe:input_type -> twg.v1.DescribeRequest
+	16,  // 137: twg.v1.Plugin.Configure:input_type -> twg.v1.ConfigureRequest
+	31,  // 138: twg.v1.Source.Run:input_type -> twg.v1.SourceCommand
+	62,  // 139: twg.v1.Sink.Run:input_type -> twg.v1.SinkCommand
+	72,  // 140: twg.v1.Sink.Replay:input_type -> twg.v1.ReplayRequest
+	76,  // 141: twg.v1.OffsetStore.Acquire:input_type -> twg.v1.AcquireRequest
+	79,  // 142: twg.v1.OffsetStore.Coverage:input_type -> twg.v1.CoverageRequest
+	82,  // 143: twg.v1.OffsetStore.Cursors:input_type -> twg.v1.CursorsRequest
+	84,  // 144: twg.v1.OffsetStore.Record:input_type -> twg.v1.RecordRequest
+	87,  // 145: twg.v1.OffsetStore.Floors:input_type -> twg.v1.FloorsRequest
+	91,  // 146: twg.v1.OffsetStore.Windows:input_type -> twg.v1.WindowsRequest
+	93,  // 147: twg.v1.OffsetStore.PlanWindows:input_type -> twg.v1.PlanWindowsRequest
+	95,  // 148: twg.v1.OffsetStore.ClaimWindow:input_type -> twg.v1.ClaimWindowRequest
+	97,  // 149: twg.v1.OffsetStore.RenewWindow:input_type -> twg.v1.RenewWindowRequest
+	99,  // 150: twg.v1.OffsetStore.CompleteWindow:input_type -> twg.v1.CompleteWindowRequest
+	101, // 151: twg.v1.OffsetStore.Streams:input_type -> twg.v1.StreamsRequest
+	103, // 152: twg.v1.OffsetStore.Prune:input_type -> twg.v1.PruneRequest
+	14,  // 153: twg.v1.Plugin.Describe:output_type -> twg.v1.DescribeResponse
+	17,  // 154: twg.v1.Plugin.Configure:output_type -> twg.v1.ConfigureResponse
+	32,  // 155: twg.v1.Source.Run:output_type -> twg.v1.SourceEvent
+	63,  // 156: twg.v1.Sink.Run:output_type -> twg.v1.SinkEvent
+	73,  // 157: twg.v1.Sink.Replay:output_type -> twg.v1.ReplayEvent
+	77,  // 158: twg.v1.OffsetStore.Acquire:output_type -> twg.v1.AcquireResponse
+	80,  // 159: twg.v1.OffsetStore.Coverage:output_type -> twg.v1.CoverageResponse
+	83,  // 160: twg.v1.OffsetStore.Cursors:output_type -> twg.v1.CursorsResponse
+	86,  // 161: twg.v1.OffsetStore.Record:output_type -> twg.v1.RecordResponse
+	88,  // 162: twg.v1.OffsetStore.Floors:output_type -> twg.v1.FloorsResponse
+	92,  // 163: twg.v1.OffsetStore.Windows:output_type -> twg.v1.WindowsResponse
+	94,  // 164: twg.v1.OffsetStore.PlanWindows:output_type -> twg.v1.PlanWindowsResponse
+	96,  // 165: twg.v1.OffsetStore.ClaimWindow:output_type -> twg.v1.ClaimWindowResponse
+	98,  // 166: twg.v1.OffsetStore.RenewWindow:output_type -> twg.v1.RenewWindowResponse
+	100, // 167: twg.v1.OffsetStore.CompleteWindow:output_type -> twg.v1.CompleteWindowResponse
+	102, // 168: twg.v1.OffsetStore.Streams:output_type -> twg.v1.StreamsResponse
+	105, // 169: twg.v1.OffsetStore.Prune:output_type -> twg.v1.PruneResponse
+	153, // [153:170] is the sub-list for method output_type
+	136, // [136:153] is the sub-list for method input_type
+	136, // [136:136] is the sub-list for extension type_name
+	136, // [136:136] is the sub-list for extension extendee
+	0,   // [0:136] is the sub-list for field type_name
 }
 
 func init() { file_twg_v1_twg_proto_init() }
@@ -7725,7 +7819,7 @@ func file_twg_v1_twg_proto_init() {
 	if File_twg_v1_twg_proto != nil {
 		return
 	}
-	file_twg_v1_twg_proto_msgTypes[17].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[18].OneofWrappers = []any{
 		(*SourceCommand_Open)(nil),
 		(*SourceCommand_Credit)(nil),
 		(*SourceCommand_Start)(nil),
@@ -7736,7 +7830,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SourceCommand_Ping)(nil),
 		(*SourceCommand_Pong)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[18].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[19].OneofWrappers = []any{
 		(*SourceEvent_Opened)(nil),
 		(*SourceEvent_Batch)(nil),
 		(*SourceEvent_Assigned)(nil),
@@ -7754,7 +7848,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SourceEvent_Pong)(nil),
 		(*SourceEvent_Started)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[48].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[49].OneofWrappers = []any{
 		(*SinkCommand_Open)(nil),
 		(*SinkCommand_Batch)(nil),
 		(*SinkCommand_Flush)(nil),
@@ -7762,7 +7856,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SinkCommand_Ping)(nil),
 		(*SinkCommand_Pong)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[49].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[50].OneofWrappers = []any{
 		(*SinkEvent_Opened)(nil),
 		(*SinkEvent_Credit)(nil),
 		(*SinkEvent_Receipt)(nil),
@@ -7772,7 +7866,7 @@ func file_twg_v1_twg_proto_init() {
 		(*SinkEvent_Pong)(nil),
 		(*SinkEvent_Flushed)(nil),
 	}
-	file_twg_v1_twg_proto_msgTypes[59].OneofWrappers = []any{
+	file_twg_v1_twg_proto_msgTypes[60].OneofWrappers = []any{
 		(*ReplayEvent_Batch)(nil),
 		(*ReplayEvent_Done)(nil),
 		(*ReplayEvent_Error)(nil),
@@ -7783,7 +7877,7 @@ func file_twg_v1_twg_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_twg_v1_twg_proto_rawDesc), len(file_twg_v1_twg_proto_rawDesc)),
 			NumEnums:      13,
-			NumMessages:   93,
+			NumMessages:   94,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

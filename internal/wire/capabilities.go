@@ -27,6 +27,7 @@ func toCapabilities(c sdk.Capabilities) *twgpb.Capabilities {
 		Shapes:        each(c.Shapes, func(s sdk.Shape) string { return string(s) }),
 		MaxBatchBytes: c.MaxBatchBytes, HoldsUntilClose: c.HoldsUntilClose, Targets: c.Targets, CanonicalTargets: c.CanonicalTargets,
 		Topics: each(c.Topics, func(s string) []byte { return []byte(s) }), Shares: c.Shares, Renames: c.Renames,
+		Memory: toMemory(c.Memory),
 	}
 }
 
@@ -39,6 +40,7 @@ func fromCapabilities(c *twgpb.Capabilities) (sdk.Capabilities, error) {
 		Shapes:        each(c.GetShapes(), func(s string) sdk.Shape { return sdk.Shape(s) }),
 		MaxBatchBytes: c.GetMaxBatchBytes(), HoldsUntilClose: c.GetHoldsUntilClose(), Targets: c.GetTargets(), CanonicalTargets: c.GetCanonicalTargets(),
 		Topics: each(c.GetTopics(), func(b []byte) string { return string(b) }), Shares: c.GetShares(), Renames: c.GetRenames(),
+		Memory: fromMemory(c.GetMemory()),
 	}
 	var ok bool
 	if out.Position, ok = keyOf(regimes, c.GetPosition()); !ok {

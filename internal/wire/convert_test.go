@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginResumable}, toCapabilities, fromCapabilities)
 	trip(t, sdk.Capabilities{Durable: true, Replayable: true, OffsetStore: true, Fencing: true, Idempotent: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw, sdk.ShapeTable},
 		MaxBatchBytes: 7, HoldsUntilClose: true, Targets: []string{"directory"}, Topics: []string{"\xff"}, Shares: []string{"group"}, Renames: true,
-		DurableFlush: true, CanonicalTargets: []string{"file:/x"}}, toCapabilities, fromCapabilities)
+		DurableFlush: true, CanonicalTargets: []string{"file:/x"}, Memory: sdk.Memory{Usual: 1, Extreme: 2, Frames: 3, Replay: 4}}, toCapabilities, fromCapabilities)
 	for _, s := range []sdk.Severity{sdk.SeverityError, sdk.SeverityWarning} {
 		trip(t, sdk.Diagnostic{Severity: s, Path: []string{"a", "0"}, Summary: "s", Detail: "d"}, toDiagnostic, sure(fromDiagnostic))
 	}
@@ -71,6 +72,14 @@ func TestConversionsLoseNothing(t *testing.T) {
 	trip(t, sdk.StreamCoverage{Stream: orders, Set: &set}, toStreamCoverage, fromStreamCoverage)
 	trip(t, sdk.CoverageRecord{Stream: orders, Epoch: epoch, Held: set.Held(), Void: set.Voids()}, toCoverageRecord, fromCoverageRecord)
 	trip(t, sdk.Acquired{Stream: orders, Epoch: epoch, Previous: "host 1"}, toAcquired, fromAcquired)
+}
+
+// What a plugin says of its memory is added up: no sum overflows, or shrinks.
+func TestMemoryIsAnAmount(t *testing.T) {
+	got := fromMemory(&twgpb.Memory{UsualBytes: -1, ExtremeBytes: math.MaxInt64, Frames: math.MaxInt64, ReplayBytes: 5})
+	if want := (sdk.Memory{Extreme: mostMemory, Frames: mostFrames, Replay: 5}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }
 
 func TestErrorsKeepWhatTheyAre(t *testing.T) {

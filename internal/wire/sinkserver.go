@@ -13,7 +13,7 @@ import (
 
 // What a sink's side grants at first, and so the most that waits for Write.
 const (
-	sinkCreditBytes   = 16 << 20
+	sinkCreditBytes   = sdk.SinkCredit
 	sinkCreditBatches = 64
 )
 

@@ -158,9 +158,9 @@ func (h *host) keptTo(p planned) {
 	defer h.mu.Unlock()
 	m := h.peaks
 	text := fmt.Sprintf("the host had %.1f MiB (ceiling %.1f), all %d processes %.1f (ceiling with plugins %.1f), %.1f without pages of files; MiB at that time:%s",
-		mib(m.host), mib(p.Ceiling), m.processes, mib(m.both), mib(p.WithPlugins), mib(m.own), m.worst)
+		mib(m.host), mib(p.Memory.Host), m.processes, mib(m.both), mib(p.Memory.Together), mib(m.own), m.worst)
 	t.Log(text)
-	if m.processes != 3 || m.host > p.Ceiling || m.both > p.WithPlugins || m.own > p.Ceiling {
+	if m.processes != 3 || m.host > p.Memory.Host || m.both > p.Memory.Together || m.own > p.Memory.Host {
 		t.Error("too much: " + text)
 	}
 }

@@ -145,9 +145,11 @@ func (w *world) produce(n int, value func(i int) []byte) {
 
 // planned is what "twg plan" prints for the file, in bytes.
 type planned struct {
-	// Ceiling is the host's, WithPlugins adds what plugins are expected to take.
-	Ceiling     int64 `json:"memory_ceiling_bytes"`
-	WithPlugins int64 `json:"memory_with_plugins_bytes"`
+	Memory struct {
+		// Host is the host's ceiling, Together adds the plugins'.
+		Host     int64 `json:"host_bytes"`
+		Together int64 `json:"together_bytes"`
+	} `json:"memory"`
 }
 
 func (w *world) plan() (p planned) {
@@ -155,7 +157,7 @@ func (w *world) plan() (p planned) {
 	out, err := exec.Command(filepath.Join(bin, "twg"), "--plugin-dir", bin, "plan", "-json", w.file).Output()
 	must(w.t, err)
 	must(w.t, json.Unmarshal(out, &p))
-	if p.Ceiling == 0 || p.WithPlugins <= p.Ceiling {
+	if p.Memory.Host == 0 || p.Memory.Together <= p.Memory.Host {
 		w.t.Fatalf("%+v of the plan\n%s", p, out)
 	}
 	return p

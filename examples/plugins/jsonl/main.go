@@ -39,11 +39,15 @@ func (s *jsonl) Describe() sdk.Description {
 		Doc: "Records as lines of JSON, appended to a file. A crash can repeat lines.", Schema: sdk.SchemaOf(jsonl{})}
 }
 
+// memory is what waits for write, and a batch's lines: base64 and JSON take up
+// to twice its bytes, in a buffer that grows by copying.
+var memory = sdk.Memory{Usual: sdk.Garbage * (sdk.SinkCredit + 8<<20), Frames: sdk.Garbage * 8}
+
 // Configure claims what this sink keeps and no more. It keeps no offsets, so
 // what is sent again after a crash is there twice.
 func (s *jsonl) Configure(set sdk.Settings) (sdk.Capabilities, sdk.Diagnostics) {
 	diags := set.Decode(s)
-	return sdk.Capabilities{Durable: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, Targets: []string{"file " + s.Path}}, diags
+	return sdk.Capabilities{Durable: true, AppendOnly: true, Shapes: []sdk.Shape{sdk.ShapeRaw}, Targets: []string{"file " + s.Path}, Memory: memory}, diags
 }
 
 // write makes a whole batch durable before it returns the receipt.

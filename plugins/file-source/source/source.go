@@ -53,7 +53,7 @@ func (s *Source) Configure(settings sdk.Settings) (sdk.Capabilities, sdk.Diagnos
 		return sdk.Capabilities{}, diags
 	}
 	s.set.Store(&set)
-	return sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable}, diags
+	return sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginReplayable, Memory: set.memory()}, diags
 }
 
 // Open implements sdk.Source. It returns before any file was looked at: what

@@ -4,12 +4,14 @@ import "sync"
 
 // budget bounds the bytes that were asked of brokers and not yet sent on.
 type budget struct {
+	most int64 // whatever the credit
+
 	mu      sync.Mutex
 	used    int64
 	changed chan struct{}
 }
 
-func newBudget() *budget { return &budget{changed: make(chan struct{})} }
+func newBudget(most int64) *budget { return &budget{most: most, changed: make(chan struct{})} }
 
 // minFetch is the least that is worth a request while others wait to be sent.
 const minFetch = 64 << 10
@@ -21,14 +23,15 @@ const minFetch = 64 << 10
 func (b *budget) reserve(credit, want int64) (int64, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	left := credit - b.used
+	left := min(credit, b.most) - b.used
 	if b.used == 0 {
 		left = max(left, minFetch)
 	}
 	if left < min(want, minFetch) {
 		return 0, b.changed
 	}
-	n := min(want, left)
+	// The last of many brokers still get something.
+	n := min(want, left, max((b.most-b.used)/2, minFetch))
 	b.used += n
 	return n, nil
 }

@@ -129,7 +129,7 @@ func sealed(b kmsg.RecordBatch) []byte {
 }
 
 func newTestSender(h *host) *sender {
-	return &sender{table: newTable(), events: h, limits: h.limits, budget: newBudget(), maxRecord: maxRecord, expand: recordbatch.NewDecompressor(1 << 20)}
+	return &sender{table: newTable(), events: h, limits: h.limits, budget: newBudget(1 << 30), maxRecord: maxRecord, expand: recordbatch.NewDecompressor(1 << 20)}
 }
 
 // TestGaps is case 2: whatever the log has no record for, its positions are

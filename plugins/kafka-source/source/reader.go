@@ -60,7 +60,7 @@ func open(set *Settings, log *slog.Logger, ev sdk.Events) (*reader, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &reader{
 		set: set, log: log, events: ev,
-		table: newTable(), budget: newBudget(), commits: newTurns(),
+		table: newTable(), budget: newBudget(set.prefetch()), commits: newTurns(),
 		chunks:         make(chan chunk),
 		announceWanted: make(chan struct{}, 1),
 		metadataWanted: make(chan struct{}, 1),

@@ -52,7 +52,7 @@ func (s *Source) Configure(settings sdk.Settings) (sdk.Capabilities, sdk.Diagnos
 		return sdk.Capabilities{}, diags
 	}
 	s.set.Store(&set)
-	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: set.Topics, Renames: true}
+	caps := sdk.Capabilities{Position: sdk.PositionBroker, Origin: sdk.OriginReplayable, Topics: set.Topics, Renames: true, Memory: set.memory()}
 	if set.storeManaged() {
 		caps.Position = sdk.PositionStore
 	} else {

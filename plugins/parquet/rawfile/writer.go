@@ -10,9 +10,13 @@ import (
 	"github.com/twg-io/twg/sdk/frame"
 )
 
-// A row group ends after so many bytes of rows, whatever the number of rows:
-// its compressed pages are held in memory until it ends.
-const rowGroupBytes = 64 << 20
+// RowGroupBytes: a row group ends after so many bytes of rows, whatever the
+// number of rows: its compressed pages are held in memory until it ends.
+const RowGroupBytes = 64 << 20
+
+// WriterBytes is about what a Writer has besides: a chunk's values and a page
+// for each column, what compresses them, and the file's end.
+const WriterBytes = 12 << 20
 
 // Rows are given to the column writers in chunks, since a page can end only
 // between two calls. A column's buffer grows by copying, from nothing in each
@@ -92,7 +96,7 @@ func (w *Writer) Append(v frame.View, ids []byte, s frame.Stream, from, to int) 
 		w.bytes += size
 		w.groupRows += n
 		w.groupBytes += size
-		if w.groupRows >= w.opt.RowGroupRows || w.groupBytes >= rowGroupBytes {
+		if w.groupRows >= w.opt.RowGroupRows || w.groupBytes >= RowGroupBytes {
 			if err := w.endRowGroup(); err != nil {
 				return err
 			}

@@ -33,6 +33,7 @@ func (s Settings) capabilities() sdk.Capabilities {
 		Targets:         []string{"directory " + s.Dir},
 
 		CanonicalTargets: []string{"directory " + canonical(s.Dir)},
+		Memory:           s.memory(),
 	}
 }
 

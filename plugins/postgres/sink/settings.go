@@ -39,6 +39,7 @@ func (s Settings) capabilities(dial *pgdial.Dialer, name pgx.Identifier) sdk.Cap
 		Targets:     []string{"table " + s.Table + " at " + dial.Target()},
 
 		CanonicalTargets: canonical(dial, name),
+		Memory:           s.memory(),
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *Source) Configure(settings sdk.Settings) (sdk.Capabilities, sdk.Diagnos
 		return sdk.Capabilities{}, diags
 	}
 	s.set.Store(&set)
-	caps := sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginNonReplayable}
+	caps := sdk.Capabilities{Position: sdk.PositionStore, Origin: sdk.OriginNonReplayable, Memory: set.memory()}
 	if set.Resume {
 		caps.Origin = sdk.OriginResumable
 	}
