@@ -36,12 +36,13 @@ func (c *runCmd) Run(ctx context.Context, a *app) error {
 	}
 	r := &run{runCmd: c, app: a, secrets: f.config.Secrets, screen: newScreen(a.stderr), json: c.JSON}
 	r.log = a.newLogger(r.screen, r.secrets)
-	defer limitMemory(memoryCeilings(f).Host)()
+	defer limitMemory(memoryCeilings(f).Host - programBytes)()
 	err = r.all(ctx, f)
 	return errors.Join(err, r.writeSummary())
 }
 
-// limitMemory has the collector keep to the ceiling that plan prints (INV5):
+// limitMemory has the collector keep to the host's ceiling that plan prints,
+// without the program's own pages (INV5):
 // left alone it lets garbage grow to the size of what is in use. Who sets
 // GOMEMLIMIT decides instead. It returns how to undo it.
 func limitMemory(ceiling int64) func() {
