@@ -39,5 +39,14 @@ func build(ctx context.Context, o options) error {
 			return fmt.Errorf("build %s: %w", p[1], err)
 		}
 	}
+	if !o.has(flowRow) {
+		return nil
+	}
+	args := append([]string{"build", "-tags", "unguarded", "-o", filepath.Join(o.binDir(), unguardedTwg)}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/twg")...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build cmd/twg without flow control: %w", err)
+	}
 	return nil
 }

@@ -79,9 +79,12 @@ func quoted(list []string) string {
 
 func twgCommand(ctx context.Context, t task) (*exec.Cmd, error) {
 	file := filepath.Join(t.dir, "bench.hcl")
-	text := fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.place.sink(t))
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(pipelineFile(t)), 0o644); err != nil {
 		return nil, fmt.Errorf("write pipeline file: %w", err)
 	}
 	return exec.CommandContext(ctx, filepath.Join(t.options.binDir(), "twg"), "run", "--until-caught-up", "--json", file), nil
+}
+
+func pipelineFile(t task) string {
+	return fmt.Sprintf(pipelineText, t.address, quoted(t.topics), t.group, t.place.sink(t))
 }

@@ -24,8 +24,8 @@ type benchCase struct {
 	topic string
 	codec string
 	sink  string
-	// scenario is one of raw-first, whose steps are its own; empty: twg against
-	// the yardstick, and nothing else.
+	// scenario is one whose steps are its own; empty: twg against the yardstick,
+	// and nothing else.
 	scenario string
 }
 
@@ -42,6 +42,8 @@ var allCases = []benchCase{
 	{rawFirstRow, "plain", "none", postgresSink, rawFirstRow},
 	{deadRow, "plain", "none", postgresSink, deadRow},
 	{recoveryRow, "plain", "none", postgresSink, recoveryRow},
+	{flowRow, "plain", "none", parquetSink, flowRow},
+	{flowRow + "-postgres", "plain", "none", postgresSink, flowRow},
 }
 
 // topics are those that the case reads, all of one codec.
@@ -95,6 +97,11 @@ func (o options) cases() []benchCase {
 // pairCases are those of the cases that are twg against the yardstick.
 func (o options) pairCases() []benchCase {
 	return slices.DeleteFunc(o.cases(), func(c benchCase) bool { return c.scenario != "" })
+}
+
+// has reports whether one of the rows is of that scenario.
+func (o options) has(scenario string) bool {
+	return slices.ContainsFunc(o.cases(), func(c benchCase) bool { return c.scenario == scenario })
 }
 
 // needsDatabase reports whether one of the rows is of PostgreSQL.

@@ -11,7 +11,7 @@ func TestParseOptions(t *testing.T) {
 		cases   int
 		bad     bool
 	}{
-		{name: "defaults", records: 1_000_000, runs: 3, cases: 7},
+		{name: "defaults", records: 1_000_000, runs: 3, cases: 9},
 		{name: "short", env: map[string]string{"ROWS": "5000", "RUNS": "1", "ONLY": "kafka-parquet-zstd"}, records: 5000, runs: 1, cases: 1},
 		{name: "both by name", env: map[string]string{"ONLY": "kafka-parquet,kafka-parquet-zstd"}, records: 1_000_000, runs: 3, cases: 2},
 		{name: "no number", env: map[string]string{"ROWS": "many"}, bad: true},

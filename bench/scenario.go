@@ -11,11 +11,12 @@ import (
 	"strings"
 )
 
-// The rows of raw-first.
+// The rows that are more than twg against the yardstick.
 const (
 	rawFirstRow = "raw-first"
 	deadRow     = "raw-first-dead-secondary"
 	recoveryRow = "recovery"
+	flowRow     = "flow-control"
 )
 
 // sample is what one pair of runs showed, by name.
@@ -29,7 +30,7 @@ func (s sample) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// scenario is one row of raw-first. Figures are medians over the pairs, and
+// scenario is one such row. Figures are medians over the pairs, and
 // ratios medians of the pairs' own.
 type scenario struct {
 	Name      string     `json:"name"`
@@ -74,6 +75,8 @@ func (h *harness) measureScenario(ctx context.Context, c benchCase) (scenario, e
 		run, conclude = h.deadPair, concludeDead
 	case recoveryRow:
 		run, conclude = h.recoveryPair, concludeRecovery
+	case flowRow:
+		run, conclude = h.flowPair, concludeFlow
 	}
 	s := scenario{Name: c.name, Records: h.options.Records}
 	for i := range h.options.Runs {

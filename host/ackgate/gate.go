@@ -37,6 +37,9 @@ type Gate struct {
 	order   []*run // by Start, so that Ready is deterministic
 	batches map[uint64]*batch
 	free    []*batch
+	tracks  uint64   // calls of Track
+	live    []*run   // of the spans that are tracked
+	found   []*entry // of the outcomes that are taken
 }
 
 // run is one Start of a stream.
@@ -50,6 +53,8 @@ type run struct {
 	committed      int64 // the newest position that Committed confirmed
 	queue          []entry
 	head           int
+	tracked        uint64 // the newest call of Track that has a span of it
+	forgotten      bool
 }
 
 // entry is a tracked span.
@@ -62,10 +67,10 @@ type entry struct {
 
 // batch counts what of it is not durable yet.
 type batch struct {
-	id    uint64
-	left  int // spans, of live runs, that are not durable
-	refs  int // entries in queues
-	spans []sdk.Span
+	id   uint64
+	left int // spans, of live runs, that are not durable
+	refs int // entries in queues
+	runs []*run
 }
 
 // New returns a gate with no runs.
@@ -92,17 +97,22 @@ func (g *Gate) Track(id uint64, spans []sdk.Span) error {
 	if _, ok := g.batches[id]; ok {
 		return fmt.Errorf("track batch %d: it is tracked already", id)
 	}
-	for i, s := range spans {
-		if err := g.checkNext(s, spans[:i]); err != nil {
+	g.tracks++
+	g.live = g.live[:0]
+	for i := range spans {
+		r, err := g.checkNext(&spans[i])
+		if err != nil {
 			return fmt.Errorf("track batch %d: %w", id, err)
 		}
+		g.live = append(g.live, r)
 	}
 	b := g.newBatch(id)
-	for _, s := range spans {
-		g.runs[s.Run].push(entry{from: s.From, next: s.Next, batch: b, done: s.From == s.Next})
-		b.spans = append(b.spans, s)
+	b.runs = append(b.runs, g.live...)
+	for i, r := range b.runs {
+		from, next := spans[i].From, spans[i].Next
+		r.push(entry{from: from, next: next, batch: b, done: from == next})
 		b.refs++
-		if s.From != s.Next {
+		if from != next {
 			b.left++
 		}
 	}
@@ -113,29 +123,28 @@ func (g *Gate) Track(id uint64, spans []sdk.Span) error {
 	return nil
 }
 
-func (g *Gate) checkNext(s sdk.Span, before []sdk.Span) error {
+func (g *Gate) checkNext(s *sdk.Span) (*run, error) {
 	r, ok := g.runs[s.Run]
 	switch {
 	case !ok:
-		return fmt.Errorf("span [%d,%d) of %s: run %d is not live", s.From, s.Next, s.Stream, s.Run)
+		return nil, fmt.Errorf("span [%d,%d) of %s: run %d is not live", s.From, s.Next, s.Stream, s.Run)
 	case r.stream != s.Stream:
-		return fmt.Errorf("span [%d,%d): run %d is one of %s, not of %s", s.From, s.Next, s.Run, r.stream, s.Stream)
+		return nil, fmt.Errorf("span [%d,%d): run %d is one of %s, not of %s", s.From, s.Next, s.Run, r.stream, s.Stream)
 	case s.From != r.tail:
-		return fmt.Errorf("span [%d,%d) of %s: the run goes on at %d", s.From, s.Next, s.Stream, r.tail)
+		return nil, fmt.Errorf("span [%d,%d) of %s: the run goes on at %d", s.From, s.Next, s.Stream, r.tail)
+	case r.tracked == g.tracks:
+		return nil, fmt.Errorf("span [%d,%d) of %s: a second span of one run", s.From, s.Next, s.Stream)
 	}
-	for _, o := range before {
-		if o.Run == s.Run {
-			return fmt.Errorf("span [%d,%d) of %s: a second span of one run", s.From, s.Next, s.Stream)
-		}
-	}
-	return s.Validate()
+	r.tracked = g.tracks
+	return r, s.Validate()
 }
 
 func (g *Gate) newBatch(id uint64) *batch {
 	var b *batch
 	if n := len(g.free); n > 0 {
 		b, g.free = g.free[n-1], g.free[:n-1]
-		*b = batch{id: id, spans: b.spans[:0]}
+		clear(b.runs)
+		*b = batch{id: id, runs: b.runs[:0]}
 	} else {
 		b = &batch{id: id}
 	}
@@ -151,17 +160,19 @@ func (g *Gate) Complete(id uint64, outcomes []sdk.Outcome) error {
 	if !ok {
 		return nil // everything of it was forgotten, or is durable already
 	}
+	g.found = g.found[:0]
 	for i := range outcomes {
-		if _, err := g.lookUp(b, &outcomes[i]); err != nil {
+		e, err := g.lookUp(b, &outcomes[i])
+		if err != nil {
 			return err
 		}
+		g.found = append(g.found, e)
 	}
-	for i := range outcomes {
-		if e, _ := g.lookUp(b, &outcomes[i]); e != nil {
-			e.durable(&outcomes[i])
+	for i, e := range g.found {
+		if e != nil && e.durable(&outcomes[i]) {
+			b.done()
 		}
 	}
-	b.recount(g)
 	g.settle(b)
 	return nil
 }
@@ -182,15 +193,16 @@ func (g *Gate) lookUp(b *batch, o *sdk.Outcome) (*entry, error) {
 	return nil, fmt.Errorf("receipt for batch %d: [%d,%d) of %s was not sent in it", b.id, o.From, o.Next, o.Stream)
 }
 
-// durable notes what an outcome makes durable of e. One that rejects rows and
-// names none, or one that is not its own, makes nothing durable.
-func (e *entry) durable(o *sdk.Outcome) {
+// durable notes what an outcome makes durable of e, and returns true if that was
+// the last of it. One that rejects rows and names none, or one that is not its
+// own, makes nothing durable.
+func (e *entry) durable(o *sdk.Outcome) bool {
 	if e.done || o.Kind != sdk.Durable && (o.Kind != sdk.Rejected || !namesOwn(o)) {
-		return
+		return false
 	}
 	if o.Kind == sdk.Durable && o.From == e.from && o.Next == e.next {
-		e.done = true
-		return
+		e.done, e.parts = true, nil
+		return true
 	}
 	if e.parts == nil {
 		e.parts = &coverage.Set{}
@@ -201,6 +213,7 @@ func (e *entry) durable(o *sdk.Outcome) {
 	if len(e.parts.Missing(coverage.Interval{From: e.from, Next: e.next})) == 0 {
 		e.done, e.parts = true, nil
 	}
+	return e.done
 }
 
 func namesOwn(o *sdk.Outcome) bool {
@@ -222,25 +235,17 @@ func accepted(o *sdk.Outcome) []coverage.Interval {
 	return refused.Missing(coverage.Interval{From: o.From, Next: o.Next})
 }
 
-// recount sets left to the spans of live runs that are not durable.
-func (b *batch) recount(g *Gate) {
-	if commitOnSend {
-		return
-	}
-	b.left = 0
-	for _, s := range b.spans {
-		if r, ok := g.runs[s.Run]; ok {
-			if e := r.find(s.From); e != nil && e.batch == b && !e.done {
-				b.left++
-			}
-		}
+// done counts a span that has become durable, or is of no run any more.
+func (b *batch) done() {
+	if !commitOnSend {
+		b.left--
 	}
 }
 
 // settle moves the frontiers of b's runs as far as they may go.
 func (g *Gate) settle(b *batch) {
-	for _, s := range b.spans {
-		if r, ok := g.runs[s.Run]; ok {
+	for _, r := range b.runs {
+		if !r.forgotten {
 			g.advance(r)
 		}
 	}

@@ -41,11 +41,15 @@ func (g *Gate) Forget(id uint64) {
 	}
 	delete(g.runs, id)
 	g.order = slices.DeleteFunc(g.order, func(o *run) bool { return o == r })
+	r.forgotten = true
 	for i := r.head; i < len(r.queue); i++ {
-		b := r.queue[i].batch
+		e := &r.queue[i]
+		b := e.batch
 		b.refs--
+		if !e.done {
+			b.done()
+		}
 		if g.batches[b.id] == b {
-			b.recount(g)
 			g.settle(b)
 		}
 	}

@@ -71,7 +71,7 @@ const (
 
 // NewAdmission returns an Admission that holds nothing.
 func NewAdmission(cfg AdmissionConfig) *Admission {
-	warm := cfg.WarmUp.Fraction >= 1
+	warm := cfg.WarmUp.Fraction >= 1 || !Guarded
 	// The record at the head is expected to be of that size: with nothing in
 	// flight, it gets what it needs at once.
 	if first := cfg.RecordSize; float64(first) > float64(cfg.Budget)*cfg.WarmUp.Fraction && first <= cfg.Budget {
@@ -188,6 +188,9 @@ func (a *Admission) Limit() int64 {
 // estimate.
 func (a *Admission) Ahead() int64 {
 	l := a.Limit()
+	if !Guarded {
+		return l
+	}
 	return max(l/8, min(l, 1<<20))
 }
 

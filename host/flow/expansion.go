@@ -7,10 +7,6 @@ const (
 	sampleSize = 128
 	// enoughSamples: with fewer the conservative ratio holds.
 	enoughSamples = 16
-	// conservative is the ratio that is assumed of a stream that is not known
-	// yet. Measured: a trickle of records of 400 bytes, one a frame, takes six
-	// times its bytes; JSON text compresses four- to eightfold.
-	conservative = 8.0
 	// octaves and steps span the ratios from 1 to 4096, each step at most an
 	// eighth wider than the one before.
 	octaves, steps = 12, 8

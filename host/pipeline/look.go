@@ -10,6 +10,9 @@ import (
 
 // look shows the machines where the pipeline stands, every now and then.
 func (p *Pipeline) look() {
+	if !flow.Guarded {
+		return
+	}
 	c, now := &p.flow, time.Now()
 	every := lookEvery
 	if c.pressure.Paused() {
@@ -95,7 +98,7 @@ func (p *Pipeline) hasWork() bool {
 // watchMemory reads memory off the loop, until ctx ends. The loop has taken a
 // reading before the next one is made.
 func (p *Pipeline) watchMemory(ctx context.Context) {
-	if p.cfg.FlowControl.Memory == nil {
+	if p.cfg.FlowControl.Memory == nil || !flow.Guarded {
 		return
 	}
 	for {

@@ -171,7 +171,9 @@ func (p *Pipeline) liveSpans(it *item) ([]sdk.Span, error) {
 			return nil, fmt.Errorf("run %d is of %s, not of %s", s.Run, st.key, s.Stream)
 		}
 		s.Epoch = st.epoch
-		p.flow.adm.Sample(st.load, p.flow.expansion(it.batch, s))
+		if flow.Guarded {
+			p.flow.adm.Sample(st.load, p.flow.expansion(it.batch, s))
+		}
 		tracked = append(tracked, *s)
 	}
 	return tracked, nil
