@@ -114,8 +114,14 @@ func (s *starter) readCoverage(ctx context.Context) error {
 		if s.covs[i] = sets[streams[i]]; s.covs[i] == nil {
 			s.covs[i] = &coverage.Set{}
 		}
-		st, hole := s.sts[i], s.covs[i].FirstHole()
-		s.p.box.post(func() { s.holes[st] = hole })
+		st, name, hole := s.sts[i], streams[i], s.covs[i].FirstHole()
+		s.p.box.post(func() {
+			// What is kept under another name than the source's is no proof: the
+			// source does not know that name before Start.
+			if st.key == name {
+				s.holes[st] = hole
+			}
+		})
 	}
 	for _, n := range s.names {
 		streams = append(streams, offsetstore.Predecessors(n.Stream)...)

@@ -184,6 +184,7 @@ type cutReader struct {
 	wg     sync.WaitGroup
 	// Guarded by w.mu.
 	assigned sdk.Stream
+	name     sdk.Stream // of the last Start since
 	run      sdk.Start
 	stop     context.CancelFunc
 	ended    map[uint64]bool
@@ -202,7 +203,7 @@ func (s *cutSource) Open(_ context.Context, ev sdk.Events) (sdk.Reader, error) {
 func (r *cutReader) reassign() {
 	r.w.mu.Lock()
 	lost := r.end()
-	r.assigned = r.w.stream()
+	r.assigned, r.name = r.w.stream(), r.w.stream()
 	a := sdk.Assignment{Stream: r.assigned, Committed: r.w.offset.at, CommittedIncarnation: r.w.offset.inc, Marked: r.w.offset.marked, Initial: sdk.StartEarliest}
 	if o := r.w.offset.topic; o != "" && o != r.assigned.Incarnation {
 		a.CommittedIncarnation = o
@@ -247,7 +248,7 @@ func (r *cutReader) Start(_ context.Context, sts []sdk.Start) error {
 		known = slices.DeleteFunc(known, func(e [2]int64) bool { return e[1] >= st.Position })
 	}
 	ctx, stop := context.WithCancel(r.ctx)
-	r.run, r.stop, r.w.seen = st, stop, r.w.named
+	r.run, r.stop, r.name, r.w.seen = st, stop, st.Name(), r.w.named
 	r.w.note("started %s at %d as %q, cursor %s", st.Stream, st.Position, st.Name().Incarnation, st.Cursor)
 	r.wg.Go(func() { r.read(ctx, st, known) })
 	return nil
@@ -332,10 +333,21 @@ func (r *cutReader) batch(st sdk.Start, known [][2]int64, from, to int64) (*sdk.
 	return b, known
 }
 
+// goesBy reports whether a name is that of the stream which is assigned: its
+// own, the one under which it was started, or its own with a cut. Another one
+// is of a topic that was there before.
+func (r *cutReader) goesBy(name sdk.Stream) bool {
+	base, _, cut := strings.Cut(name.Incarnation, "~")
+	return name == r.assigned || name == r.name || cut && base == r.assigned.Incarnation
+}
+
 func (r *cutReader) Commit(_ context.Context, ms []sdk.Mark) []error {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	m := ms[0]
+	if !r.goesBy(m.Stream) {
+		return []error{sdk.Errorf(sdk.KindFenced, "commit", "%s is not assigned", m.Stream)}
+	}
 	if r.w.reader != r || r.ended[m.Run] || r.run.Run != 0 && r.run.Run != m.Run {
 		return []error{sdk.Errorf(sdk.KindFenced, "commit", "run %d is over", m.Run)}
 	}
