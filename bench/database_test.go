@@ -21,7 +21,7 @@ func TestBenchRunsIntoADatabase(t *testing.T) {
 // that what was rebuilt equals raw. The figures mean nothing.
 func TestScenariosRun(t *testing.T) {
 	t.Chdir("..")
-	only := []string{rawFirstRow, deadRow, recoveryRow}
+	only := []string{rawFirstRow, deadRow, recoveryRow, flowRow + "-postgres"}
 	o := options{Records: 6001, Runs: 2, RowsPerFile: 500, only: only, out: t.TempDir()}
 	rep, err := bench(t.Context(), o)
 	if err != nil {

@@ -66,10 +66,12 @@ func TestConclusions(t *testing.T) {
 	concludeRecovery(&recovery)
 	first := scenario{Name: rawFirstRow, Runs: []sample{{oneRate: 1, twoRate: 1, yardstickRate: 1, secondCPU: 2.6}}}
 	concludeRawFirst(&first)
+	flow := scenario{Name: flowRow, Runs: []sample{{guardedRate: 96, unguardedRate: 100, guardedCPU: 1, unguardedCPU: 1, scrapes: 2}}}
+	concludeFlow(&flow)
 	for _, c := range []struct {
 		s    scenario
 		want []bool
-	}{{dead, []bool{true, true, false, true, true, true, true}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
+	}{{flow, []bool{true, false}}, {dead, []bool{true, true, false, true, true, true, true}}, {recovery, []bool{true, false, true}}, {first, []bool{false}}} {
 		for i, want := range c.want {
 			if j := c.s.Judgments[i]; j.Pass != want {
 				t.Errorf("%s: %+v, want %t", c.s.Name, j, want)
