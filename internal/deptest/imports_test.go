@@ -46,6 +46,7 @@ func TestRulesBite(t *testing.T) {
 		{"sdk/plugintest/x.go", module + "/host/pipeline", "what decides"},
 		{"plugins/parquet/x.go", module + "/sdk/plugintest", "only tests"},
 		{"plugins/parquet/x_test.go", module + "/sdk/plugintest", ""},
+		{"test/faults/x.go", module + "/test/hostproc", "for tests"},
 		{"plugins/parquet/x.go", module + "/host/recordid", "stranger"},
 		{"plugins/parquet/x.go", module + "/plugins/kafka-source/source", "stranger"},
 		{"plugins/parquet/sink/x.go", module + "/plugins/parquet/disk", ""},

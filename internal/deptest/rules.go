@@ -117,6 +117,11 @@ var rules = []rule{
 		func(_, imp string) bool { return below("./sdk/plugintest")(imp) },
 	},
 	{
+		"what starts hosts for tests is for tests",
+		except("test/hostproc"),
+		func(_, imp string) bool { return below("./test/hostproc")(imp) },
+	},
+	{
 		"the acceptance suite needs of the host what starts a process and what makes an id, not what decides",
 		below("sdk/plugintest"),
 		func(_, imp string) bool {
@@ -125,7 +130,7 @@ var rules = []rule{
 	},
 	{
 		"tests' tools stay in tests",
-		func(pkg string) bool { return pkg != "sdk/plugintest" },
+		func(pkg string) bool { return pkg != "sdk/plugintest" && pkg != "test/hostproc" },
 		func(_, imp string) bool {
 			return below("testing", "pgregory.net/rapid", "github.com/rogpeppe/go-internal")(imp)
 		},

@@ -23,6 +23,7 @@ type sinkRig struct {
 
 func runSink(t testing.TB, cfg SinkConfig, c testCase[*sinkRig]) error {
 	r := &sinkRig{bench: newBench(t, cfg.Binary), cfg: cfg, target: cfg.Target(t), epochs: map[sdk.Stream]sdk.Epoch{}}
+	defer r.end() // before t takes away what the processes write to
 	return attempt(func() { c.run(r) })
 }
 

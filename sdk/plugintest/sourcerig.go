@@ -27,6 +27,7 @@ type member struct {
 
 func runSource(t testing.TB, cfg SourceConfig, c testCase[*sourceRig]) error {
 	r := &sourceRig{bench: newBench(t, cfg.Binary), cfg: cfg, service: cfg.Service(t)}
+	defer r.end() // before t takes away what the processes write to
 	return attempt(func() { c.run(r) })
 }
 

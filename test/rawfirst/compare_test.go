@@ -104,13 +104,13 @@ func (w *world) isRebuilt(ingest, recovery *host) {
 	var s status
 	defer func() {
 		if w.t.Failed() {
-			w.t.Logf("status %+v, ends %v\nthe host that recovers:\n%s", s, ends, recovery.said())
+			w.t.Logf("status %+v, ends %v\nthe host that recovers:\n%s", s, ends, recovery.Said())
 		}
 	}()
-	ingest.eventually("a complete status", func() bool { s = w.status(); return s.complete(ends) })
-	ingest.stop()
-	recovery.stop()
-	w.start("both", "--until-caught-up").wait()
+	ingest.Eventually("a complete status", func() bool { s = w.status(); return s.complete(ends) })
+	ingest.Stop()
+	recovery.Stop()
+	w.start("both", "--until-caught-up").Wait()
 	if s = w.status(); !s.complete(ends) {
 		w.t.Error("the status is no longer complete")
 	}

@@ -60,7 +60,7 @@ func (w *world) secondaryAndIngestHostDie(ingest *host) *host {
 	w.goesOn(ingest, "the death of the copy's server")
 
 	dead := w.members()
-	ingest.kill()
+	ingest.Kill()
 	w.bury(dead)
 	ingest = w.start("ingest")
 	w.goesOn(ingest, "the death of the host that ingests, while the copy's server is away")
@@ -81,14 +81,14 @@ func (w *world) recoveryHostDies(ingest, recovery *host) *host {
 	_, err = tx.Exec(w.t.Context(), "lock table "+copyTable+" in access exclusive mode")
 	must(w.t, err)
 	var held window
-	recovery.eventually("a claimed window of the copy", func() (ok bool) { held, ok = w.claimed("copy"); return ok })
-	recovery.kill()
+	recovery.Eventually("a claimed window of the copy", func() (ok bool) { held, ok = w.claimed("copy"); return ok })
+	recovery.Kill()
 	must(w.t, tx.Rollback(w.t.Context()))
 
 	next := w.start("recovery")
 	w.goesOn(ingest, "the death of the host that recovers")
 	next.killPlugin("postgres", w.raw.Addr()) // what it works on is free again about when the dead host's window is
-	next.eventually("another claim of the dead host's window, or its end", func() bool { return w.fence(held.ID) != held.Fence })
+	next.Eventually("another claim of the dead host's window, or its end", func() bool { return w.fence(held.ID) != held.Fence })
 	w.t.Logf("%.0f s: window %d, held under fence %d by a host that died, went to another", time.Since(w.begun).Seconds(), held.ID, held.Fence)
 	return next
 }

@@ -4,7 +4,6 @@ package rawfirst
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/twg-io/twg/test/faults/produce"
+	"github.com/twg-io/twg/test/hostproc"
 	"github.com/twg-io/twg/test/services/kafka"
 	"github.com/twg-io/twg/test/services/postgres"
 )
@@ -34,29 +34,7 @@ const (
 // bin holds the product's programs.
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "twg-rawfirst-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin = dir
-	programs := map[string]string{"twg": "cmd/twg"}
-	for _, p := range []string{"kafka-source", "parquet", "postgres"} {
-		programs["twg-plugin-"+p] = "plugins/" + p
-	}
-	for name, pkg := range programs {
-		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/twg-io/twg/"+pkg).CombinedOutput()
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", pkg, err, out)
-			return 1
-		}
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(hostproc.Main(m, &bin, "kafka-source", "parquet", "postgres")) }
 
 // world is what the example runs in.
 type world struct {
@@ -142,7 +120,7 @@ func (w *world) committed() (sum int64) {
 func (w *world) goesOn(h *host, after string) {
 	w.t.Helper()
 	from := w.committed()
-	h.eventually("commits after "+after, func() bool { return w.committed() > from+1000 })
+	h.Eventually("commits after "+after, func() bool { return w.committed() > from+1000 })
 	w.t.Logf("%.0f s: commits go on after %s", time.Since(w.begun).Seconds(), after)
 }
 

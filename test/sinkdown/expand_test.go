@@ -17,20 +17,20 @@ func TestExpansion(t *testing.T) {
 	plan := w.plan()
 	w.produce(plain, func(int) []byte { return random(200) })
 	h := w.start()
-	h.eventually("the first records", func() bool { return committed(h.status()) == plain })
+	h.Eventually("the first records", func() bool { return committed(h.status()) == plain })
 	if f := h.status().Flow; f == nil || f.WarmUp {
 		t.Fatalf("%+v: the warm-up is not over", f)
 	}
 	before := h.status().Flow.Expansion
 	filler := bytes.Repeat([]byte("all the same "), 160)
 	w.produce(dense, func(int) []byte { return append(random(8), filler...) })
-	h.eventually("all records", func() bool { return committed(h.status()) == plain+dense })
+	h.Eventually("all records", func() bool { return committed(h.status()) == plain+dense })
 	if now := h.status().Flow.Expansion; now < 100 {
 		t.Errorf("the ratio was %.1f and is %.1f: these records do not expand a hundredfold", before, now)
 	} else {
 		t.Logf("the ratio was %.1f and is %.1f", before, now)
 	}
-	h.stop()
+	h.Stop()
 	w.eachOnce(plain + dense)
 	h.keptTo(plan)
 }

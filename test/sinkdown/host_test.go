@@ -18,19 +18,15 @@ import (
 
 	"github.com/twg-io/twg/host/admin/health"
 	"github.com/twg-io/twg/host/admin/view"
+	"github.com/twg-io/twg/test/hostproc"
 )
-
-// patience is for a machine with other work.
-const patience = 4 * time.Minute
 
 // host is a "twg run" with its plugins, whose memory is watched.
 type host struct {
-	w      *world
-	cmd    *exec.Cmd
-	done   chan struct{}
-	mu     sync.Mutex
-	stderr bytes.Buffer
-	peaks  peaks
+	*hostproc.Host
+	w     *world
+	mu    sync.Mutex
+	peaks peaks
 }
 
 // peaks are the highest figures of memory, in bytes. Own leaves out pages of the
@@ -41,53 +37,16 @@ type peaks struct {
 	worst           string // what both is made of
 }
 
-// Write takes standard error.
-func (h *host) Write(b []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.stderr.Write(b)
-}
-
-// said is all that the host has said.
-func (h *host) said() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.stderr.String()
-}
-
 func (w *world) start() *host {
 	w.t.Helper()
-	h := &host{w: w, done: make(chan struct{})}
-	h.cmd = exec.Command(filepath.Join(bin, "twg"), "--plugin-dir", bin, "run", w.file)
-	h.cmd.Stderr = h
-	h.cmd.WaitDelay = 15 * time.Second
-	must(w.t, h.cmd.Start())
-	go func() { // ends with the process, which the cleanup below ends
-		h.cmd.Wait()
-		close(h.done)
-	}()
+	h := &host{w: w, Host: hostproc.Start(w.t, exec.Command(filepath.Join(bin, "twg"), "--plugin-dir", bin, "run", w.file))}
 	var watch sync.WaitGroup
 	watch.Go(h.watch)
 	w.t.Cleanup(func() {
-		h.cmd.Process.Kill()
-		<-h.done
+		h.Kill()
 		watch.Wait()
 	})
 	return h
-}
-
-// stop asks for a graceful end.
-func (h *host) stop() {
-	h.w.t.Helper()
-	h.cmd.Process.Signal(os.Interrupt)
-	select {
-	case <-h.done:
-	case <-time.After(patience):
-		h.w.t.Fatalf("twg did not end\n%s", h.said())
-	}
-	if code := h.cmd.ProcessState.ExitCode(); code != 0 {
-		h.w.t.Errorf("exit code %d\n%s", code, h.said())
-	}
 }
 
 // watch takes the memory of host and plugins ten times a second, until the host
@@ -99,7 +58,7 @@ func (h *host) watch() {
 		select {
 		case <-tick.C:
 			h.sample()
-		case <-h.done:
+		case <-h.Done:
 			return
 		}
 	}
@@ -108,7 +67,7 @@ func (h *host) watch() {
 func (h *host) sample() {
 	var now peaks
 	stats, _ := filepath.Glob("/proc/[0-9]*/status")
-	me := strconv.Itoa(h.cmd.Process.Pid)
+	me := strconv.Itoa(h.Cmd.Process.Pid)
 	for _, path := range stats {
 		b, err := os.ReadFile(path)
 		f := fields(b)
@@ -195,22 +154,4 @@ func (h *host) ready() (v health.Verdict, sinkFails bool) {
 		sinkFails = sinkFails || r.Code == health.SinkFailing
 	}
 	return v, sinkFails
-}
-
-// eventually polls until ok, for as long as patience lasts.
-func (h *host) eventually(what string, ok func() bool) {
-	h.w.t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		if ok() {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-h.done:
-			h.w.t.Fatalf("the host ended by itself, before %s\n%s", what, h.said())
-		}
-	}
-	h.w.t.Fatalf("waited in vain for %s: %+v\n%s", what, h.status(), h.said())
 }

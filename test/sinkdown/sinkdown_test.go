@@ -38,13 +38,13 @@ func TestSinkDown(t *testing.T) {
 	w.produce(million, func(i int) []byte { return fmt.Appendf(nil, `{"order":%d,"text":"%0100d"}`, i, i*7919) })
 	plan := w.plan()
 	h := w.start()
-	h.eventually("the first records to be durable", func() bool { return h.status().Records > 10_000 })
-	h.eventually("a stable group", func() bool { return w.memberID() != "" })
+	h.Eventually("the first records to be durable", func() bool { return h.status().Records > 10_000 })
+	h.Eventually("a stable group", func() bool { return w.memberID() != "" })
 	before := w.member()
 
 	held := h.withoutSink(outage(t), before)
-	h.eventually("a host that is ready again", func() bool { v, _ := h.ready(); return v.OK })
-	h.eventually("all records", func() bool { return committed(h.status()) == million })
+	h.Eventually("a host that is ready again", func() bool { v, _ := h.ready(); return v.OK })
+	h.Eventually("all records", func() bool { return committed(h.status()) == million })
 	if !w.beats(before) {
 		t.Errorf("the group is no longer in generation %d of %s: %+v", before.generation, before.id, w.member())
 	}
@@ -54,7 +54,7 @@ func TestSinkDown(t *testing.T) {
 	} else {
 		t.Logf("%d records were sent twice, %d were in flight; %d sessions with the sink failed", again, held, p.Sink.Restarts)
 	}
-	h.stop()
+	h.Stop()
 	w.eachOnce(million)
 	h.keptTo(plan)
 }
@@ -65,13 +65,13 @@ func (h *host) withoutSink(d time.Duration, m member) (held int64) {
 	t, gone := h.w.t, time.Now()
 	t.Helper()
 	h.w.db.Kill()
-	h.eventually("a host that says that its sink fails", func() bool { _, fails := h.ready(); return fails })
+	h.Eventually("a host that says that its sink fails", func() bool { _, fails := h.ready(); return fails })
 	if took := time.Since(gone); took > turnsWithin {
 		t.Errorf("/ready turned after %s, later than %s", took, turnsWithin)
 	} else {
 		t.Logf("/ready turned after %.1f s", took.Seconds())
 	}
-	h.eventually("the end of the outage", func() bool {
+	h.Eventually("the end of the outage", func() bool {
 		if id := h.w.memberID(); id != m.id {
 			t.Errorf("after %s the group's member is %q, it was %q", time.Since(gone), id, m.id)
 		}
@@ -85,7 +85,7 @@ func (h *host) withoutSink(d time.Duration, m member) (held int64) {
 	t.Logf("%d records committed before, %d in flight, backpressure %s", committed(p), held, p.Flow.Backpressure)
 	must(t, h.w.db.Start(t.Context()))
 	back := time.Now()
-	h.eventually("a sink that does not fail", func() bool { _, fails := h.ready(); return !fails })
+	h.Eventually("a sink that does not fail", func() bool { _, fails := h.ready(); return !fails })
 	t.Logf("/ready turned back %.1f s after the server was there again", time.Since(back).Seconds())
 	return held
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/twg-io/twg/test/hostproc"
 	"github.com/twg-io/twg/test/services/kafka"
 	"github.com/twg-io/twg/test/services/postgres"
 )
@@ -32,25 +33,7 @@ const (
 // bin holds the product's programs.
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "twg-sinkdown-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin = dir
-	for name, pkg := range map[string]string{"twg": "cmd/twg", "twg-plugin-kafka-source": "plugins/kafka-source", "twg-plugin-postgres": "plugins/postgres"} {
-		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/twg-io/twg/"+pkg).CombinedOutput()
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", pkg, err, out)
-			return 1
-		}
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(hostproc.Main(m, &bin, "kafka-source", "postgres")) }
 
 // world is a broker with one topic, a database, and a pipeline file.
 type world struct {

@@ -102,8 +102,8 @@ func TestFilesSurviveKills(t *testing.T) {
 	h := torment(t, rnd, kills, "file-source", file)
 	close(stop)
 	<-stopped
-	h.kill()
-	start(t, "--until-caught-up", file).wait()
+	h.Kill()
+	start(t, "--until-caught-up", file).Wait()
 	w.check(lake)
 }
 

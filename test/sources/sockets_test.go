@@ -147,7 +147,7 @@ func TestResumableSurvivesKills(t *testing.T) {
 	defer close(done)
 	h := torment(t, rnd, kills, "socket-source", file)
 	p.get(func() { p.stop = true })
-	eventually(t, "all records durable", h, func() (all bool) {
+	h.Eventually("all records durable", func() (all bool) {
 		p.get(func() { all = p.first == p.last || p.broken != nil })
 		return all
 	})
@@ -156,7 +156,7 @@ func TestResumableSurvivesKills(t *testing.T) {
 			t.Fatal(p.broken)
 		}
 	})
-	h.stop()
+	h.Stop()
 	seen := map[int64]bool{}
 	for _, r := range rows(t, lake) {
 		if want := fmt.Sprintf("record %d %s", r.Position, strings.Repeat("x", int(r.Position*7%200))); string(r.Value) != want || seen[r.Position] {
@@ -193,7 +193,7 @@ func TestArrivalNeverReuses(t *testing.T) {
 	// is sent until one of them arrives.
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	eventually(t, "the last record", h, func() bool {
+	h.Eventually("the last record", func() bool {
 		if c, err := net.Dial("tcp", address); err == nil {
 			sent++
 			fmt.Fprintf(c, "the last one, %d\n", sent)
@@ -202,7 +202,7 @@ func TestArrivalNeverReuses(t *testing.T) {
 		<-tick.C
 		return strings.Contains(lastValue(t, lake), "the last one")
 	})
-	h.stop()
+	h.Stop()
 	values, positions := map[string]bool{}, map[int64]bool{}
 	for _, r := range rows(t, lake) {
 		if values[string(r.Value)] || positions[r.Position] {
