@@ -97,6 +97,7 @@ type Pipeline struct {
 	log   *slog.Logger
 	store sdk.OffsetStore // nil: the sink keeps no coverage
 	box   *mailbox
+	dog   watchdog
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when the loop has ended
 	// stopSink asks the sink's goroutine to end its session in good order;
@@ -182,6 +183,7 @@ func randomID() uint64 {
 // second way to stop does not exist here: whoever will not wait kills the
 // plugins.
 func (p *Pipeline) Run(ctx context.Context) error {
+	defer p.watchLoop()()
 	if p.cfg.Role == RoleRecovery {
 		defer close(p.done)
 		return p.recoverOnly(ctx)
@@ -229,9 +231,7 @@ func (p *Pipeline) loop(ctx, end context.Context) error {
 	for !p.finished() {
 		select {
 		case <-p.box.wake:
-			for _, f := range p.box.take() {
-				f()
-			}
+			p.serve()
 		case <-tick.C:
 		case <-stop:
 			stop = nil
@@ -239,6 +239,7 @@ func (p *Pipeline) loop(ctx, end context.Context) error {
 		}
 		p.settle()
 	}
+	p.giveLeave()
 	p.finish(end)
 	return p.stopping.err
 }
