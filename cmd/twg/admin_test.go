@@ -24,13 +24,7 @@ import (
 func TestPipelineThatSaysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, ended := fullLog{make(chan struct{})}, atomic.Int32{}
-		pipe := pipeline.New(pipeline.Config{Name: "p", Source: &numbers{numbersSettings{Count: 5}}, Sink: &memory{}, SinkCaps: sdk.Capabilities{Durable: true},
-			Logger: slog.New(log), FlowControl: pipeline.FlowControl{Hung: func(error) { ended.Add(1) }}})
-		l := newLookout(&config.Secrets{})
-		l.add(&pipelineRun{pipe: pipe, checkedPipeline: &checkedPipeline{
-			Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth, MemoryBudget: 1 << 20},
-			source:   &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
-		}})
+		l, pipe := lookoutFor(log, func(error) { ended.Add(1) })
 		ctx, cancel := context.WithCancel(t.Context())
 		watched := make(chan struct{})
 		go func() { defer close(watched); l.watch(ctx, 0) }()
@@ -83,6 +77,18 @@ func TestPipelineThatSaysNothing(t *testing.T) {
 		cancel()
 		<-watched
 	})
+}
+
+// lookoutFor is a lookout for a pipeline that does not run yet.
+func lookoutFor(log slog.Handler, hung func(error)) (*lookout, *pipeline.Pipeline) {
+	pipe := pipeline.New(pipeline.Config{Name: "p", Source: &numbers{numbersSettings{Count: 5}}, Sink: &memory{}, SinkCaps: sdk.Capabilities{Durable: true},
+		Logger: slog.New(log), FlowControl: pipeline.FlowControl{Hung: hung}})
+	l := newLookout(&config.Secrets{})
+	l.add(&pipelineRun{pipe: pipe, checkedPipeline: &checkedPipeline{
+		Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth, MemoryBudget: 1 << 20},
+		source:   &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
+	}})
+	return l, pipe
 }
 
 // fullLog is a log whose reader does not read what a loop says when it stops,

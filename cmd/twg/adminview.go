@@ -90,6 +90,8 @@ func (p *looked) lane(s pipeline.SecondaryStatus, hide func(error) string) view.
 		GivenUp: l.GivenUp, Restarts: l.Restarts,
 		BacklogWindows: int64(b.Windows), BacklogPositions: b.Positions, Rebuilt: b.Rebuilt, Unrecoverable: b.Unrecoverable,
 	}
+	m := &s.Measured
+	v.Latency, v.BatchBytes, v.BatchRecords = histogramView(&m.Latency), histogramView(&m.BatchBytes), histogramView(&m.BatchRecords)
 	if !l.Open {
 		v.Failed = view.Fault{Text: hide(l.Err), Since: p.since["lane "+s.Name]}
 	}

@@ -115,6 +115,7 @@ type Pipeline struct {
 
 	// Owned by the loop.
 	lanes       []*lane.Lane
+	meters      []*meter // of the lanes
 	workers     []*recovery.Worker
 	workerNames []string // their lanes
 	// pressed is 0, or, while recovery has to yield, how many positions a second
@@ -152,7 +153,7 @@ func New(cfg Config) *Pipeline {
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
 	p.flow = newControl(&p.cfg)
-	p.stat.Observed.Latency.Bounds, p.stat.Observed.BatchBytes.Bounds, p.stat.Observed.BatchRecords.Bounds = latencyBounds, byteBounds, recordBounds
+	p.stat.Observed.Measured = newMeasured()
 	p.out.init()
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s

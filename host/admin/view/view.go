@@ -140,6 +140,12 @@ type Lane struct {
 	// RecoveryFailed is why recovery's newest attempt did not work.
 	RecoveryFailed Fault `json:"recovery_failed,omitzero"`
 
+	// Of the live lane; empty where there is none. Latency is in seconds from a
+	// batch's sending to its last answer.
+	Latency      Histogram `json:"latency"`
+	BatchBytes   Histogram `json:"batch_bytes"`
+	BatchRecords Histogram `json:"batch_records"`
+
 	BufferedBytes int64 `json:"buffered_bytes"`
 	Delivered     int64 `json:"delivered"`
 	ShedBatches   int64 `json:"shed_batches"`
