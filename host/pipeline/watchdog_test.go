@@ -31,13 +31,16 @@ type said struct {
 	lines []string
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *said) Enabled(context.Context, slog.Level) bool { return true }
+func (s *said) WithAttrs([]slog.Attr) slog.Handler       { return s }
+func (s *said) WithGroup(string) slog.Handler            { return s }
+func (s *said) Handle(_ context.Context, r slog.Record) error {
 	s.full <- struct{}{}
 	defer func() { <-s.full }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, string(p))
-	return len(p), nil
+	s.lines = append(s.lines, r.Message)
+	return nil
 }
 
 func (s *said) count(text string) (n int) {
@@ -58,7 +61,7 @@ func watched(t *testing.T, f func(*rig, *hung)) {
 	h := &hung{}
 	underLoad(t, src, func(_ *rig, cfg *Config) {
 		h.log.full = make(chan struct{}, 1)
-		cfg.Logger = slog.New(slog.NewTextHandler(&h.log, nil))
+		cfg.Logger = slog.New(&h.log)
 		cfg.FlowControl.Hung = func(err error) {
 			if errors.Is(err, ErrHung) {
 				h.at.Store(int64(time.Since(h.began)))
