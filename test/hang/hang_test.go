@@ -30,18 +30,9 @@ const (
 // it, and the next host delivers everything, once.
 func TestHungLoopEndsTheProcess(t *testing.T) {
 	w := newWorld(t)
-	// The loop itself passes there: it gives a batch to the sink's session.
-	point := w.ctl.Arm("track", 3, isHost)
+	point := w.armLoop()
 	p := w.start()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := w.ctl.Wait(ctx, point); err != nil {
-		t.Fatalf("the loop does not come to its third batch: %v\n%s", err, p.said())
-	}
-	plugins := w.ctl.Live(func(x control.Process) bool { return x.Parent == p.cmd.Process.Pid })
-	if len(plugins) != 2 {
-		t.Fatalf("plugins: %v", plugins)
-	}
+	plugins := w.awaitHang(p, point)
 	w.eventually("/live fails", p, func() bool {
 		code, body := w.ask("/live")
 		return code == http.StatusServiceUnavailable && strings.Contains(body, "no sign of life")
@@ -54,14 +45,60 @@ func TestHungLoopEndsTheProcess(t *testing.T) {
 			t.Errorf("it does not say %q", text)
 		}
 	}
-	for _, x := range plugins {
-		w.eventually("the plugin's end", p, func() bool { return !runs(x.PID) })
-	}
+	w.gone(p, plugins)
 	if t.Failed() {
 		t.Log(p.said())
 	}
-	w.ctl.Disarm()
 	w.catchUp()
+}
+
+// Standard error that nobody reads takes less than a dump: the process ends all
+// the same, and its plugins with it.
+func TestHungWithNobodyToTell(t *testing.T) {
+	w := newWorld(t)
+	point := w.armLoop()
+	r, full, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	const setPipeSize = 1031 // F_SETPIPE_SZ: a page, enough for the log and not for the dump
+	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, full.Fd(), setPipeSize, 4096); errno != 0 {
+		t.Fatal(errno)
+	}
+	p := w.startInto(full)
+	full.Close()
+	plugins := w.awaitHang(p, point)
+	if code := p.end(); code != exitCode {
+		t.Errorf("exit code %d, want %d", code, exitCode)
+	}
+	w.gone(p, plugins)
+	w.catchUp()
+}
+
+// armLoop has the loop of the next host stop where it gives its third batch to
+// the sink's session.
+func (w *world) armLoop() (point int) { return w.ctl.Arm("track", 3, isHost) }
+
+// awaitHang waits for that, and returns the plugins.
+func (w *world) awaitHang(p *process, point int) []control.Process {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	if _, err := w.ctl.Wait(ctx, point); err != nil {
+		w.t.Fatalf("the loop does not come to its third batch: %v\n%s", err, p.said())
+	}
+	plugins := w.ctl.Live(func(x control.Process) bool { return x.Parent == p.cmd.Process.Pid })
+	if len(plugins) != 2 {
+		w.t.Fatalf("plugins: %v", plugins)
+	}
+	return plugins
+}
+
+// gone waits until the plugins are.
+func (w *world) gone(p *process, plugins []control.Process) {
+	w.t.Helper()
+	for _, x := range plugins {
+		w.eventually("the plugin's end", p, func() bool { return !runs(x.PID) })
+	}
 }
 
 // A host that was stopped for longer than its loop may be silent, as with a
@@ -219,7 +256,10 @@ func (p *process) said() string {
 	return p.err.String()
 }
 
-func (w *world) start(flags ...string) *process {
+func (w *world) start(flags ...string) *process { return w.startInto(nil, flags...) }
+
+// startInto has standard error go into a file; nil: it is kept.
+func (w *world) startInto(stderr *os.File, flags ...string) *process {
 	w.t.Helper()
 	p := &process{t: w.t}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
@@ -227,6 +267,9 @@ func (w *world) start(flags ...string) *process {
 	p.cmd = exec.CommandContext(ctx, filepath.Join(bin, "twg"), append(append([]string{"--plugin-dir", bin, "run"}, flags...), w.file)...)
 	p.cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+w.faultSock)
 	p.cmd.Stderr = p
+	if stderr != nil {
+		p.cmd.Stderr = stderr
+	}
 	p.cmd.WaitDelay = 10 * time.Second
 	must(w.t, p.cmd.Start())
 	w.t.Cleanup(func() { p.cmd.Process.Kill() })
