@@ -30,9 +30,14 @@ const (
 // it, and the next host delivers everything, once.
 func TestHungLoopEndsTheProcess(t *testing.T) {
 	w := newWorld(t)
+	helpers := w.withHelpers()
 	point := w.armLoop()
 	p := w.start()
 	plugins := w.awaitHang(p, point)
+	helper := helpers()
+	if !runs(helper) {
+		t.Fatal("the sink's plugin has no process beside it")
+	}
 	w.eventually("/live fails", p, func() bool {
 		code, body := w.ask("/live")
 		return code == http.StatusServiceUnavailable && strings.Contains(body, "no sign of life")
@@ -45,7 +50,7 @@ func TestHungLoopEndsTheProcess(t *testing.T) {
 			t.Errorf("it does not say %q", text)
 		}
 	}
-	w.gone(p, plugins)
+	w.gone(p, append(plugins, control.Process{PID: helper}))
 	if t.Failed() {
 		t.Log(p.said())
 	}
@@ -72,6 +77,33 @@ func TestHungWithNobodyToTell(t *testing.T) {
 	}
 	w.gone(p, plugins)
 	w.catchUp()
+}
+
+// withHelpers gives each process of the sink's plugin another one beside it, in
+// its group. That one heeds nothing but a kill of the group. The returned function
+// gives the newest.
+func (w *world) withHelpers() (newest func() int) {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	list := filepath.Join(dir, "pids")
+	must(w.t, os.WriteFile(filepath.Join(dir, "twg-plugin-parquet"), fmt.Appendf(nil, "#!/bin/sh\ntrap '' HUP TERM INT\nsleep 100 </dev/null >/dev/null 2>&1 &\necho $! >>%s\nexec %s/twg-plugin-parquet\n", list, bin), 0o755))
+	must(w.t, os.Symlink(filepath.Join(bin, "twg-plugin-file-source"), filepath.Join(dir, "twg-plugin-file-source")))
+	w.plugins = dir
+	pids := func() (out []int) {
+		text, _ := os.ReadFile(list)
+		for line := range strings.Lines(string(text)) {
+			var pid int
+			fmt.Sscan(line, &pid)
+			out = append(out, pid)
+		}
+		return out
+	}
+	w.t.Cleanup(func() {
+		for _, pid := range pids() {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return func() int { all := pids(); return all[len(all)-1] }
 }
 
 // armLoop has the loop of the next host stop where it gives its third batch to
@@ -143,6 +175,7 @@ type world struct {
 	ctl       *control.Server
 	lake      string
 	file      string // of the pipeline
+	plugins   string // their directory
 	client    *http.Client
 	faultSock string
 }
@@ -153,7 +186,7 @@ const longest = 8 * time.Second
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{t: t, lake: filepath.Join(dir, "lake"), file: filepath.Join(dir, "p.hcl"), faultSock: filepath.Join(dir, "f")}
+	w := &world{t: t, plugins: bin, lake: filepath.Join(dir, "lake"), file: filepath.Join(dir, "p.hcl"), faultSock: filepath.Join(dir, "f")}
 	var lines bytes.Buffer
 	for i := range records {
 		fmt.Fprintf(&lines, "{\"n\": %d, \"text\": %q}\n", i, strings.Repeat("x", 200))
@@ -264,7 +297,7 @@ func (w *world) startInto(stderr *os.File, flags ...string) *process {
 	p := &process{t: w.t}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	w.t.Cleanup(cancel)
-	p.cmd = exec.CommandContext(ctx, filepath.Join(bin, "twg"), append(append([]string{"--plugin-dir", bin, "run"}, flags...), w.file)...)
+	p.cmd = exec.CommandContext(ctx, filepath.Join(bin, "twg"), append(append([]string{"--plugin-dir", w.plugins, "run"}, flags...), w.file)...)
 	p.cmd.Env = append(os.Environ(), "TWG_FAULT_SOCKET="+w.faultSock)
 	p.cmd.Stderr = p
 	if stderr != nil {
