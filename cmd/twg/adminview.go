@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/twg-io/twg/host/admin/view"
 	"github.com/twg-io/twg/host/config"
@@ -26,6 +27,7 @@ func (p *looked) view(secrets *config.Secrets) view.Pipeline {
 		Sink:    sinkView(p, hide),
 		Streams: []view.Stream{}, Plugins: p.plugins(secrets), Flow: flowView(p),
 	}
+	v.Hang, v.HangSince = p.hang()
 	if p.run.source != nil {
 		v.Source = sourceView(p, hide)
 		v.Source.Unreachable = view.Fault{Text: secrets.Hide(o.Pending), Since: o.PendingSince}
@@ -88,6 +90,8 @@ func (p *looked) lane(s pipeline.SecondaryStatus, hide func(error) string) view.
 		GivenUp: l.GivenUp, Restarts: l.Restarts,
 		BacklogWindows: int64(b.Windows), BacklogPositions: b.Positions, Rebuilt: b.Rebuilt, Unrecoverable: b.Unrecoverable,
 	}
+	m := &s.Measured
+	v.Latency, v.BatchBytes, v.BatchRecords = histogramView(&m.Latency), histogramView(&m.BatchBytes), histogramView(&m.BatchRecords)
 	if !l.Open {
 		v.Failed = view.Fault{Text: hide(l.Err), Since: p.since["lane "+s.Name]}
 	}
@@ -111,6 +115,15 @@ func flowView(p *looked) *view.Flow {
 		v.StuckSince = p.answered.Add(-f.Stalled)
 	}
 	return v
+}
+
+// hang is what the watchdog says now. The pipeline itself is not asked.
+func (p *looked) hang() (level string, since time.Time) {
+	l, silent := p.run.pipe.Hang()
+	if l > flow.Moving {
+		since = time.Now().Add(-silent)
+	}
+	return view.StuckLevels[l], since
 }
 
 // supervised is a plugin whose process is started again when it ends.

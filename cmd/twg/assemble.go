@@ -26,6 +26,7 @@ func (r *run) prepare(ctx context.Context, l launcher, p *checkedPipeline, giveU
 	}
 	cfg.Logger, cfg.UntilCaughtUp = r.log, r.UntilCaughtUp
 	cfg.FlowControl.Memory = r.memory
+	cfg.FlowControl.Hung = func(err error) { endHung(r.app.stderr, r.about(&pipelineRun{checkedPipeline: p}, err)) }
 	return &pipelineRun{checkedPipeline: p, pipe: pipeline.New(cfg), startup: start, processes: processesOf(p, &cfg)}, nil
 }
 

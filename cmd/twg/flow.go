@@ -22,6 +22,7 @@ func flowControl(f *config.Flow) pipeline.FlowControl {
 	stuck.Warn, stuck.Unhealthy, stuck.Exit, stuck.ClearAfter = f.StuckWarn, f.StuckUnhealthy, f.StuckExit, f.StuckClear
 	return pipeline.FlowControl{
 		RecordSize: f.RecordSize, Pressure: pressure, Stuck: stuck,
+		Hang:   flow.HangConfig{Warn: f.HangWarn, Unhealthy: f.HangUnhealthy, Exit: f.HangExit},
 		WarmUp: flow.WarmUp{Fraction: f.WarmUp, Acks: f.WarmUpAcks, Timeout: f.WarmUpTimeout},
 	}
 }

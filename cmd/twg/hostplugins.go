@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/twg-io/twg/host/plugins"
 	"github.com/twg-io/twg/sdk"
@@ -43,6 +44,8 @@ func pluginOptions(dir string, log *slog.Logger) (plugins.Options, error) {
 	lock, err := plugins.ReadLock(filepath.Join(dir, lockName))
 	return plugins.Options{Logger: log, Lock: lock}, err
 }
+
+const killPatience = time.Second
 
 // missingPlugin is errNoPlugin with what is there instead.
 type missingPlugin struct{ error }
@@ -136,19 +139,22 @@ func (l *programs) pids() []int {
 	return out
 }
 
-// kill does not wait for a close that is under way: it may be what hangs.
+// kill does not wait for a close that is under way: it may be what hangs. Who
+// only asks for the processes is done soon.
 func (l *programs) kill() {
-	if !l.mu.TryLock() {
-		return
+	for end := time.Now().Add(killPatience); !l.mu.TryLock(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return
+		}
 	}
 	defer l.mu.Unlock()
-	for _, p := range l.open {
-		p.Kill()
-	}
 	for _, s := range l.supervised {
 		if pid := s.Status().PID; pid > 0 {
 			_ = syscall.Kill(-pid, syscall.SIGKILL) // a plugin leads a group of its own
 		}
+	}
+	for _, p := range l.open {
+		p.Kill()
 	}
 }
 

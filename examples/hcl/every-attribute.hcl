@@ -107,5 +107,8 @@ pipeline "clicks" {
     stuck_unhealthy          = "10m"
     stuck_exit               = "20m"
     stuck_clear              = "30s"
+    hang_warn                = "15s"
+    hang_unhealthy           = "1m"
+    hang_exit                = "5m"
   }
 }

@@ -122,6 +122,8 @@ type Flow struct {
 	// After how long a standstill is warned of, makes the host unhealthy and ends
 	// it, and how long progress must last to clear the suspicion.
 	StuckWarn, StuckUnhealthy, StuckExit, StuckClear time.Duration
+	// The same of the host's own loop, when that gives no sign of life.
+	HangWarn, HangUnhealthy, HangExit time.Duration
 
 	place
 }

@@ -41,6 +41,9 @@ var flowAttributes = []attribute[*Flow]{
 	{"stuck_clear", cty.String, "30s", func(f *Flow, v cty.Value) error {
 		return setDuration(&f.StuckClear, v, 3*time.Second, time.Hour)
 	}},
+	{"hang_warn", cty.String, "15s", func(f *Flow, v cty.Value) error { return setHang(&f.HangWarn, v) }},
+	{"hang_unhealthy", cty.String, "1m", func(f *Flow, v cty.Value) error { return setHang(&f.HangUnhealthy, v) }},
+	{"hang_exit", cty.String, "5m", func(f *Flow, v cty.Value) error { return setHang(&f.HangExit, v) }},
 }
 
 // setPercent sets a part of 1 from a whole number of hundredths.
@@ -62,6 +65,11 @@ func setThreshold(into *float64, v cty.Value) error {
 
 func setStuck(into *time.Duration, v cty.Value) error {
 	return setDuration(into, v, 10*time.Second, 24*time.Hour)
+}
+
+// setHang: what is shorter could be a machine that is overloaded.
+func setHang(into *time.Duration, v cty.Value) error {
+	return setDuration(into, v, 5*time.Second, 24*time.Hour)
 }
 
 func (d *decoder) addFlow(p *Pipeline, b *hclsyntax.Block) {
@@ -89,6 +97,8 @@ func (d *decoder) flowOrder(f *Flow) {
 		{"channel_degraded_percent", "channel_critical_percent", f.ChannelCritical < f.ChannelDegraded},
 		{"stuck_warn", "stuck_unhealthy", f.StuckUnhealthy < f.StuckWarn},
 		{"stuck_unhealthy", "stuck_exit", f.StuckExit < f.StuckUnhealthy},
+		{"hang_warn", "hang_unhealthy", f.HangUnhealthy < f.HangWarn},
+		{"hang_unhealthy", "hang_exit", f.HangExit < f.HangUnhealthy},
 	} {
 		at := c.upper
 		if _, said := f.attrs[at]; !said {
@@ -103,7 +113,7 @@ func (d *decoder) flowOrder(f *Flow) {
 // readable reports whether every threshold has got a value.
 func (f *Flow) readable() bool {
 	return f.MemoryDegraded > 0 && f.MemoryCritical > 0 && f.ChannelDegraded > 0 && f.ChannelCritical > 0 &&
-		f.StuckWarn > 0 && f.StuckUnhealthy > 0 && f.StuckExit > 0
+		f.StuckWarn > 0 && f.StuckUnhealthy > 0 && f.StuckExit > 0 && f.HangWarn > 0 && f.HangUnhealthy > 0 && f.HangExit > 0
 }
 
 // CheckStuck warns where a gating sink may take longer to answer, by a setting

@@ -44,7 +44,9 @@ type Admission struct {
 	credit   int64   // granted and not used; negative: overdrawn
 	streams  []*Stream
 	ratio    float64 // the largest of any stream
-	loose    bool    // ratio may be too large by now
+	seen     float64 // the largest that any stream's samples say
+	samples  int     // of all streams, up to enoughSamples
+	loose    bool    // ratio and seen may be too large by now
 	warm     bool    // warm-up is over
 	began    time.Time
 	acks     int
@@ -77,7 +79,7 @@ func NewAdmission(cfg AdmissionConfig) *Admission {
 	if first := cfg.RecordSize; float64(first) > float64(cfg.Budget)*cfg.WarmUp.Fraction && first <= cfg.Budget {
 		warm = true
 	}
-	return &Admission{cfg: cfg, fraction: 1, warm: warm, ratio: conservative}
+	return &Admission{cfg: cfg, fraction: 1, warm: warm, ratio: conservative, seen: 1}
 }
 
 // Join begins to count a stream.
@@ -102,14 +104,11 @@ func (a *Admission) Leave(s *Stream) {
 
 // Sample says what a delivered byte of the stream took.
 func (a *Admission) Sample(s *Stream, ratio float64) {
-	before := s.Ratio()
+	before, seen := s.Ratio(), s.Seen()
 	s.Add(ratio)
-	switch now := s.Ratio(); {
-	case now >= a.ratio:
-		a.ratio = now
-	case now < before && before >= a.ratio:
-		a.loose = true
-	}
+	a.samples = min(a.samples+1, enoughSamples)
+	a.loose = a.loose || s.Ratio() < before && before >= a.ratio || s.Seen() < seen && seen >= a.seen
+	a.ratio, a.seen = max(a.ratio, s.Ratio()), max(a.seen, s.Seen())
 }
 
 // Charge is what a frame with that many rows takes of the budget. Alone of all
@@ -162,12 +161,12 @@ func (a *Admission) Tick(now time.Time) {
 	if !a.loose {
 		return
 	}
-	a.loose, a.ratio = false, 1
+	a.loose, a.ratio, a.seen = false, 1, 1
 	for _, s := range a.streams {
-		a.ratio = max(a.ratio, s.Ratio())
+		a.ratio, a.seen = max(a.ratio, s.Ratio()), max(a.seen, s.Seen())
 	}
 	if len(a.streams) == 0 {
-		a.ratio = conservative
+		a.ratio, a.samples = conservative, 0
 	}
 }
 
@@ -200,16 +199,37 @@ const crumb = 256 << 10
 // Grantable is what the source may be granted now. Crumbs are saved up, so that
 // a large budget costs few messages; a source without credit gets any.
 func (a *Admission) Grantable() int64 {
-	left := a.Limit() - a.used
+	limit := a.Limit()
+	left := limit - a.used
 	if left <= 0 {
 		return 0
 	}
-	ahead := a.Ahead()
-	n := min(max(1, int64(float64(left)/a.ratio)), ahead) - a.credit
-	if n <= 0 || n < min(ahead/4, crumb) && a.credit > 0 {
+	n := a.most(left) - a.credit
+	if n <= 0 || a.credit > 0 && n < min(a.most(limit)/2, a.Ahead()/4, crumb) {
 		return 0
 	}
 	return n
+}
+
+// most is the credit that the source may have with so much left.
+func (a *Admission) most(left int64) int64 { return min(max(1, a.reserve(left)), a.Ahead()) }
+
+// unproven is what it may cost to take streams with too few samples for what the
+// others are. It is no more than the one frame by which a source may pass its
+// credit, and so the budget, anyway.
+const unproven = 1 << 20
+
+// reserve is the credit that is expected to take what is left. Some streams have
+// too few samples for good: partitions where hardly anything happens. By their
+// conservative ratio alone, the credit of a small budget would be less than a
+// batch, and its source would wait after each. With a large budget, nothing
+// changes.
+func (a *Admission) reserve(left int64) int64 {
+	n := float64(left) / a.ratio
+	if a.samples >= enoughSamples {
+		n = max(n, min(float64(left)/a.seen, float64(left+min(unproven, a.cfg.Overdraft))/a.ratio))
+	}
+	return int64(n)
 }
 
 // Granted notes credit that the source was given.

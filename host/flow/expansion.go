@@ -78,6 +78,9 @@ func (e *Expansion) Ratio() float64 {
 	return r
 }
 
+// Seen is what the samples say, however few they are: 1 without any.
+func (e *Expansion) Seen() float64 { return upperBound(e.at) }
+
 // one is the bit pattern of the ratio 1, without the mantissa's lower bits.
 const mantissa, one = 49, uint64(1023) << 3
 

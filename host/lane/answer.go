@@ -39,6 +39,7 @@ func (l *Lane) receipt(ses *session, r sdk.Receipt) {
 		return // its other spans are answered later
 	}
 	delete(ses.sent, r.Seq)
+	l.cfg.Answered(time.Since(p.at))
 	if !l.free(p) {
 		l.again(p)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/twg-io/twg/sdk/coverage"
 )
 
-// Config is what a lane is made of. All fields are needed.
+// Config is what a lane is made of. All fields but Sent and Answered are needed.
 type Config struct {
 	Name     string // of the lane, in the store
 	Pipeline string
@@ -36,6 +36,11 @@ type Config struct {
 	MaxAckDelay time.Duration
 	Limits      sdk.Limits
 	Logger      *slog.Logger
+	// Sent hears of each batch that a session is sent, Answered how long it was
+	// until the last of its answers came. They are called one at a time, and must
+	// neither block nor call the lane.
+	Sent     func(*sdk.Batch)
+	Answered func(time.Duration)
 }
 
 // Lane is one secondary's live lane. Its methods are safe for concurrent use
@@ -69,7 +74,8 @@ type piece struct {
 	stale    []bool         // of each span: its run was dropped; not sent any more
 	attempts int
 	freed    bool
-	sent     bool // in this session or an earlier one: it may have landed
+	sent     bool      // in this session or an earlier one: it may have landed
+	at       time.Time // when it was sent last
 }
 
 // stream is what the lane knows of one stream.
@@ -102,6 +108,12 @@ type Status struct {
 
 // New returns a lane that does nothing until Run.
 func New(cfg Config) *Lane {
+	if cfg.Sent == nil {
+		cfg.Sent = func(*sdk.Batch) {}
+	}
+	if cfg.Answered == nil {
+		cfg.Answered = func(time.Duration) {}
+	}
 	signal := func() chan struct{} { return make(chan struct{}, 1) }
 	return &Lane{cfg: cfg, log: cfg.Logger.With("sink", cfg.Name), wakeWriter: signal(), wakeFlusher: signal(), wakeRecorder: signal(),
 		wakeDrain: signal(), recording: signal(), streams: map[sdk.Stream]*stream{}, later: map[*piece]struct{}{}, stat: Status{Name: cfg.Name}}

@@ -233,12 +233,15 @@ func (l *Lane) pop(ses *session) *sdk.Batch {
 		}
 		wake(l.wakeRecorder)
 	}
+	p.at = time.Now()
 	if ses.pending == 0 {
-		ses.oldest = time.Now()
+		ses.oldest = p.at
 	}
 	ses.pending += p.batch.Bytes()
 	wake(l.wakeFlusher)
-	return p.compose(ses.seq)
+	b := p.compose(ses.seq)
+	l.cfg.Sent(b)
+	return b
 }
 
 // compose makes the batch to send; its payload is never rewritten.

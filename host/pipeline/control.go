@@ -17,6 +17,11 @@ type FlowControl struct {
 	WarmUp     flow.WarmUp
 	Pressure   flow.PressureConfig
 	Stuck      flow.StuckConfig
+	// Hang is how long the loop itself may give no sign of life. Hung is called
+	// once it has reached the last level, from a goroutine that the loop does not
+	// wait for: it should end the process. nil: nobody watches the loop.
+	Hang flow.HangConfig
+	Hung func(error)
 	// Memory returns what host and plugins have resident, and what they may
 	// have, in bytes; a limit of 0: not known. It is called once a second from a
 	// goroutine of its own. nil: nothing is known, and memory never counts.
@@ -66,6 +71,7 @@ func newControl(cfg *Config) control {
 	f.WarmUp = orDefault(f.WarmUp, DefaultWarmUp)
 	f.Pressure = orDefault(f.Pressure, flow.DefaultPressure)
 	f.Stuck = orDefault(f.Stuck, flow.DefaultStuck)
+	f.Hang = orDefault(f.Hang, flow.DefaultHang)
 	return control{
 		adm: flow.NewAdmission(flow.AdmissionConfig{
 			Budget: cfg.MemoryBudget, Overdraft: int64(max(cfg.Limits.FrameBytes, cfg.Limits.MaxRecordBytes)) + frameOverhead,

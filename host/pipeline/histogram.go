@@ -1,6 +1,54 @@
 package pipeline
 
-import "github.com/twg-io/twg/host/flow"
+import (
+	"sync"
+	"time"
+
+	"github.com/twg-io/twg/host/flow"
+	"github.com/twg-io/twg/sdk"
+)
+
+// Measured is how a sink answers: Latency is seconds from a batch's sending to
+// its last answer; the others are of the batches that were sent.
+type Measured struct {
+	Latency, BatchBytes, BatchRecords Histogram
+}
+
+func newMeasured() Measured {
+	return Measured{Histogram{Bounds: latencyBounds}, Histogram{Bounds: byteBounds}, Histogram{Bounds: recordBounds}}
+}
+
+// sent counts a batch that a sink is sent.
+func (m *Measured) sent(b *sdk.Batch) {
+	m.BatchBytes.observe(float64(b.Bytes()))
+	m.BatchRecords.observe(float64(b.NumRows()))
+}
+
+// meter measures a lane, off the loop.
+type meter struct {
+	mu sync.Mutex
+	m  Measured
+}
+
+func newMeter() *meter { return &meter{m: newMeasured()} }
+
+func (m *meter) sent(b *sdk.Batch) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.m.sent(b)
+}
+
+func (m *meter) answered(after time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.m.Latency.observe(after.Seconds())
+}
+
+func (m *meter) read() Measured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.m
+}
 
 // Histogram counts values by bounds that are fixed. It is a value: a copy does
 // not change any more. The zero value is empty and has no bounds.

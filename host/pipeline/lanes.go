@@ -22,7 +22,10 @@ func (p *Pipeline) newLanes() {
 		return
 	}
 	for _, s := range p.cfg.Secondaries {
+		m := newMeter()
+		p.meters = append(p.meters, m)
 		p.lanes = append(p.lanes, lane.New(lane.Config{
+			Sent: m.sent, Answered: m.answered,
 			Name: s.Name, Pipeline: p.cfg.Name, Owner: p.cfg.Owner, Sink: s.Sink, DurableFlush: s.Caps.FlushesLater(), Store: store,
 			Buffer: orDefault(s.Buffer, DefaultLaneBuffer), Attempts: orDefault(s.Attempts, DefaultLaneAttempts),
 			MaxAckDelay: p.cfg.MaxAckDelay, Limits: p.cfg.Limits, Logger: p.log,

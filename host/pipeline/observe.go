@@ -32,9 +32,8 @@ type Observed struct {
 	Commits, CommitFailures int64
 	CommitError             error
 	CommitSince             time.Time
-	// Latency is seconds from a batch's sending to its last answer by the
-	// gating sink; the others are of the batches that were sent to it.
-	Latency, BatchBytes, BatchRecords Histogram
+	// Measured is of the gating sink.
+	Measured
 }
 
 // observe completes the status, on the loop.

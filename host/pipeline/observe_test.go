@@ -281,3 +281,29 @@ func TestUncommittedIsDatedAnew(t *testing.T) {
 		t.Errorf("after a commit: %s", p.commits.since)
 	}
 }
+
+// A secondary's live lane is measured as the gating sink is.
+func TestSecondaryIsMeasured(t *testing.T) {
+	src := &loadSource{parts: 1, records: 5000, perPart: 100, size: bytesEach(100)}
+	copied := &loadSink{fakeSink: &fakeSink{store: newStore()}, delay: 30 * time.Millisecond}
+	underLoad(t, src, func(r *rig, cfg *Config) {
+		cfg.MemoryBudget, cfg.Role = 8*mib, RoleIngest
+		cfg.Sink = recoverable{r.sink, notAsked{}}
+		cfg.Secondaries = []Secondary{{Name: "copy", Sink: copied, Caps: sdk.Capabilities{Durable: true}}}
+	}, func(r *rig) {
+		r.caughtUp(5 * time.Minute)
+		r.pass(time.Minute)
+		s := r.p.Status()
+		m, gate := s.Secondaries[0].Measured, s.Observed.Measured
+		if s.Secondaries[0].Live.Delivered != 5000 || m.BatchRecords.Sum != 5000 || m.BatchBytes.Sum != gate.BatchBytes.Sum {
+			t.Errorf("%d delivered, in batches of %v bytes and %v records", s.Secondaries[0].Live.Delivered, m.BatchBytes, m.BatchRecords)
+		}
+		// One batch after the other takes 30 ms: the bounds at 25 and 50 ms.
+		if n := total(&m.Latency); n != 50 || total(&m.BatchBytes) != n || total(&m.BatchRecords) != n || m.Latency.Counts[5] == 0 || m.Latency.Sum < 1.4 {
+			t.Errorf("%d answers: %v", n, m.Latency)
+		}
+		if gate.Latency.Sum > .1 {
+			t.Errorf("the gate's latency is the secondary's: %v", gate.Latency)
+		}
+	})
+}

@@ -70,8 +70,7 @@ func (p *Pipeline) send(it *item) {
 			o.oldestSent = now
 		}
 		o.unflushed += p.charge(b)
-		p.stat.Observed.BatchBytes.observe(float64(b.Bytes()))
-		p.stat.Observed.BatchRecords.observe(float64(b.NumRows()))
+		p.stat.Observed.sent(b)
 		o.ses.push(b)
 	}
 }

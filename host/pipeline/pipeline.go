@@ -97,6 +97,7 @@ type Pipeline struct {
 	log   *slog.Logger
 	store sdk.OffsetStore // nil: the sink keeps no coverage
 	box   *mailbox
+	dog   watchdog
 	wg    sync.WaitGroup
 	done  chan struct{} // closed when the loop has ended
 	// stopSink asks the sink's goroutine to end its session in good order;
@@ -114,6 +115,7 @@ type Pipeline struct {
 
 	// Owned by the loop.
 	lanes       []*lane.Lane
+	meters      []*meter // of the lanes
 	workers     []*recovery.Worker
 	workerNames []string // their lanes
 	// pressed is 0, or, while recovery has to yield, how many positions a second
@@ -151,7 +153,7 @@ func New(cfg Config) *Pipeline {
 		acquired: map[sdk.Stream]sdk.Epoch{},
 	}
 	p.flow = newControl(&p.cfg)
-	p.stat.Observed.Latency.Bounds, p.stat.Observed.BatchBytes.Bounds, p.stat.Observed.BatchRecords.Bounds = latencyBounds, byteBounds, recordBounds
+	p.stat.Observed.Measured = newMeasured()
 	p.out.init()
 	if s, ok := cfg.Sink.(sdk.OffsetStore); ok && cfg.SinkCaps.OffsetStore {
 		p.store = s
@@ -182,6 +184,7 @@ func randomID() uint64 {
 // second way to stop does not exist here: whoever will not wait kills the
 // plugins.
 func (p *Pipeline) Run(ctx context.Context) error {
+	defer p.watchLoop()()
 	if p.cfg.Role == RoleRecovery {
 		defer close(p.done)
 		return p.recoverOnly(ctx)
@@ -229,9 +232,7 @@ func (p *Pipeline) loop(ctx, end context.Context) error {
 	for !p.finished() {
 		select {
 		case <-p.box.wake:
-			for _, f := range p.box.take() {
-				f()
-			}
+			p.serve()
 		case <-tick.C:
 		case <-stop:
 			stop = nil
@@ -239,6 +240,7 @@ func (p *Pipeline) loop(ctx, end context.Context) error {
 		}
 		p.settle()
 	}
+	p.giveLeave()
 	p.finish(end)
 	return p.stopping.err
 }

@@ -73,10 +73,12 @@ func (p *Pipeline) recoverOnly(ctx context.Context) error {
 	}
 }
 
-// serve does what was posted, where no loop runs.
+// serve does what was posted. Each piece that is done is a sign of life: with
+// very much to do a loop is busy, and does not hang.
 func (p *Pipeline) serve() {
 	for _, f := range p.box.take() {
 		f()
+		p.dog.beats.Add(1)
 	}
 }
 

@@ -36,8 +36,10 @@ type Status struct {
 // SecondaryStatus is where a secondary stands.
 type SecondaryStatus struct {
 	Name string
-	// Live is the live lane; the zero value in a recovery host.
-	Live lane.Status
+	// Live is the live lane, Measured what it was sent; the zero values in a
+	// recovery host.
+	Live     lane.Status
+	Measured Measured
 	// Backlog is what recovery has left to do; the zero value in an ingest
 	// host.
 	Backlog recovery.Backlog
@@ -163,7 +165,7 @@ func (p *Pipeline) secondaries() []SecondaryStatus {
 	for i, s := range p.cfg.Secondaries {
 		out[i].Name = s.Name
 		if i < len(p.lanes) {
-			out[i].Live = p.lanes[i].Status()
+			out[i].Live, out[i].Measured = p.lanes[i].Status(), p.meters[i].read()
 		}
 	}
 	for i, w := range p.workers {

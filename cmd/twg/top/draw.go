@@ -93,7 +93,7 @@ func (m *Model) pipeline(p *view.Pipeline) []string {
 	}
 	for i := range p.Lanes {
 		l := &p.Lanes[i]
-		out = append(out, named("lane", clean(l.Name)+" · "+strings.Join(laneParts(l), " · ")))
+		out = append(out, named("lane", clean(l.Name)+" · "+strings.Join(append(laneParts(l), answers(l)...), " · ")))
 	}
 	out = append(out, plugins(p.Plugins)...)
 	return append(out, streams(p.Streams)...)
@@ -183,6 +183,14 @@ func sink(s *view.Sink) string {
 	}
 	return named("sink", fmt.Sprintf("%s · %s · half of the answers %s, 99 %% %s · %s failed sessions",
 		clean(s.Name), open, quantile(&s.Latency, .5), quantile(&s.Latency, .99), count(s.Restarts)))
+}
+
+// answers is how fast a secondary answers live, if it has.
+func answers(l *view.Lane) []string {
+	if half := quantile(&l.Latency, .5); half != "-" {
+		return []string{fmt.Sprintf("half of the answers %s, 99 %% %s", half, quantile(&l.Latency, .99))}
+	}
+	return nil
 }
 
 func plugins(in []view.Plugin) []string {

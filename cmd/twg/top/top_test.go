@@ -58,7 +58,7 @@ func at(seconds int) Look {
 					{Topic: "orders", Partition: 0, Committed: 7, Frontier: 7, Tail: 7, End: 7},
 					{Topic: "orders", Partition: 1, Committed: 90, Frontier: 100, Tail: 120, End: 123456, Lag: 123366, LagSeconds: 95},
 				},
-				Lanes: []view.Lane{{Name: "lake", Live: true, Recovers: true, Open: true, Delivered: 800, ShedRows: 150, SetAside: 5, GivenUp: 6,
+				Lanes: []view.Lane{{Name: "lake", Live: true, Recovers: true, Open: true, Delivered: 800, ShedRows: 150, Latency: view.Histogram{Bounds: []float64{.1, 1}, Counts: []uint64{7, 1, 0}, Sum: 1}, SetAside: 5, GivenUp: 6,
 					BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
 				Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7, Restarts: 2}, {Name: "postgres", Part: "sink db", PID: 8}, {Name: "parquet", Part: "sink lake"}},
 				Flow:    &view.Flow{BudgetBytes: 128 << 20, Granted: 64 << 20, Used: 12 << 20, Saturation: .42, WarmUp: true, Backpressure: "degraded", Stuck: "none", SinkBottleneck: true}},

@@ -18,12 +18,9 @@ type Limits struct {
 }
 
 // SilentAfter is how long a pipeline may say nothing before it counts as
-// unresponsive, DeadAfter before that is a deadlock, which only a new process
-// ends.
-const (
-	SilentAfter = 5 * time.Second
-	DeadAfter   = time.Minute
-)
+// unresponsive. Whether that is a deadlock, which only a new process ends, is
+// for the watchdog to say.
+const SilentAfter = 5 * time.Second
 
 // Code names a reason; programs may go by it.
 type Code string
@@ -103,8 +100,9 @@ func stuck(p *view.Pipeline, now time.Time) []Reason {
 		out = append(out, Reason{Code: Stuck, Pipeline: p.Name, Since: p.Flow.StuckSince,
 			Detail: fmt.Sprintf("memory is high, nothing is on its way and nothing moves (level %s)", p.Flow.Stuck)})
 	}
-	if silent(p, now) >= DeadAfter {
-		out = append(out, Reason{Code: Stuck, Pipeline: p.Name, Since: p.Answered, Detail: "the pipeline does not say any more where it stands"})
+	if p.Hangs() {
+		out = append(out, Reason{Code: Stuck, Pipeline: p.Name, Since: p.HangSince,
+			Detail: fmt.Sprintf("the pipeline's loop gives no sign of life (level %s)", p.Hang)})
 	}
 	return out
 }

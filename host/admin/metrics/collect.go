@@ -108,7 +108,7 @@ func (o out) pipeline(a onePipeline) {
 		each(o, streamRows, &s, p.Name, s.Topic, strconv.Itoa(int(s.Partition)))
 	}
 	for i := range p.Lanes {
-		each(o, laneRows, &p.Lanes[i], p.Name, p.Lanes[i].Name)
+		o.lane(&p.Lanes[i], p.Name)
 	}
 	if v, ok := furthestBehind(p.Lanes); ok {
 		o.put(furthest, v, p.Name)
@@ -116,6 +116,13 @@ func (o out) pipeline(a onePipeline) {
 	for i := range p.Plugins {
 		each(o, pluginRows, &p.Plugins[i], p.Name, p.Plugins[i].Part, p.Plugins[i].Name)
 	}
+}
+
+func (o out) lane(l *view.Lane, pipeline string) {
+	each(o, laneRows, l, pipeline, l.Name)
+	o.histogram(laneLatency, &l.Latency, pipeline, l.Name)
+	o.histogram(laneBytes, &l.BatchBytes, pipeline, l.Name)
+	o.histogram(laneRecords, &l.BatchRecords, pipeline, l.Name)
 }
 
 // oneOf puts a state set. What is not known is left out.

@@ -159,11 +159,14 @@ var (
 	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From a batch's sending to the gating sink to its last answer.", "pipeline", "sink")
 	batchBytes   = newMetric("twg_sink_batch_bytes", histogram, "Frame bytes of the batches that were sent to the gating sink.", "pipeline", "sink")
 	batchRecords = newMetric("twg_sink_batch_records", histogram, "Records of the batches that were sent to the gating sink.", "pipeline", "sink")
+	laneLatency  = newMetric("twg_lane_latency_seconds", histogram, "From a batch's sending to the secondary to its last answer; absent where there is no live lane.", "pipeline", "sink")
+	laneBytes    = newMetric("twg_lane_batch_bytes", histogram, "Frame bytes of the batches that were sent to the secondary live; absent where there is no live lane.", "pipeline", "sink")
+	laneRecords  = newMetric("twg_lane_batch_records", histogram, "Records of the batches that were sent to the secondary live; absent where there is no live lane.", "pipeline", "sink")
 )
 
 // all lists every metric.
 func all() []metric {
-	out := []metric{buildInfo, startTime, live, ready, notReady, backpressure, stuckLevel, furthest, sinkLatency, batchBytes, batchRecords}
+	out := []metric{buildInfo, startTime, live, ready, notReady, backpressure, stuckLevel, furthest, sinkLatency, batchBytes, batchRecords, laneLatency, laneBytes, laneRecords}
 	out = append(out, heads(pipelineRows)...)
 	out = append(out, heads(gateRows)...)
 	out = append(out, heads(flowRows)...)

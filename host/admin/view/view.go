@@ -35,6 +35,11 @@ type Pipeline struct {
 	Stopping bool `json:"stopping,omitempty"`
 	// Answered is when the pipeline itself last said where it stands.
 	Answered time.Time `json:"answered"`
+	// Hang is one of StuckLevels: what is thought of the pipeline's loop from
+	// outside of it. HangSince is when that gave its last sign of life; zero: a
+	// moment ago.
+	Hang      string    `json:"hang,omitempty"`
+	HangSince time.Time `json:"hang_since,omitzero"`
 
 	Records int64 `json:"records"` // durable, by this process
 	Bytes   int64 `json:"bytes"`   // their frames
@@ -135,6 +140,12 @@ type Lane struct {
 	// RecoveryFailed is why recovery's newest attempt did not work.
 	RecoveryFailed Fault `json:"recovery_failed,omitzero"`
 
+	// Of the live lane; empty where there is none. Latency is in seconds from a
+	// batch's sending to its last answer.
+	Latency      Histogram `json:"latency"`
+	BatchBytes   Histogram `json:"batch_bytes"`
+	BatchRecords Histogram `json:"batch_records"`
+
 	BufferedBytes int64 `json:"buffered_bytes"`
 	Delivered     int64 `json:"delivered"`
 	ShedBatches   int64 `json:"shed_batches"`
@@ -204,7 +215,12 @@ var (
 func (f *Flow) Machine() bool { return f.Backpressure != "" }
 
 // IsStuck reports whether the level means that the host should be started anew.
-func (f *Flow) IsStuck() bool { return f != nil && (f.Stuck == "unhealthy" || f.Stuck == "exit") }
+func (f *Flow) IsStuck() bool { return f != nil && isBad(f.Stuck) }
+
+// Hangs reports the same of the pipeline's loop.
+func (p *Pipeline) Hangs() bool { return isBad(p.Hang) }
+
+func isBad(level string) bool { return level == "unhealthy" || level == "exit" }
 
 // Uncommitted is since when the oldest record waits that was received and is
 // not committed; zero: none does.
