@@ -125,8 +125,8 @@ func TestAFewRecordsAndSilence(t *testing.T) {
 	w := newWorld(t, nil)
 	w.produce(numbered(3)...)
 	p := start(t, w.file(`max_ack_delay = "300ms"`))
-	eventually(t, "a commit without more records", p, func() bool { return w.committed() == 3 })
-	p.stop()
+	p.Eventually("a commit without more records", func() bool { return w.committed() == 3 })
+	p.Stop()
 	w.check(3)
 }
 

@@ -113,11 +113,11 @@ func TestBrokersVanish(t *testing.T) {
 	e := newEndpoint(t)
 	after := 2 * time.Second
 	p := start(t, writeFile(t, e.block(fmt.Sprintf("unreachable_after = %q", after))+w.pipelineText(group, w.dir)))
-	eventually(t, "a host that is ready, and has committed", p, func() bool { return e.ready().OK && w.committed() == 100 })
+	p.Eventually("a host that is ready, and has committed", func() bool { return e.ready().OK && w.committed() == 100 })
 
 	gone := time.Now()
 	w.broker.Close()
-	eventually(t, "a host that is not ready because of its brokers", p, func() bool {
+	p.Eventually("a host that is not ready because of its brokers", func() bool {
 		return says(e.ready(), health.BrokerUnreachable, "do not answer")
 	})
 	if took, most := time.Since(gone), after+turnsWithin; took > most {
@@ -129,7 +129,7 @@ func TestBrokersVanish(t *testing.T) {
 	if code := e.ask("/live", &live); code != 200 || !live.OK {
 		t.Errorf("/live: %d %+v; a host without brokers is not to be started anew", code, live)
 	}
-	p.stop()
+	p.Stop()
 }
 
 // brokerProcess is a broker with the topic, in a process of its own.
@@ -160,12 +160,12 @@ func TestBrokerHangs(t *testing.T) {
 	address, broker := brokerProcess(t)
 	e, after := newEndpoint(t), time.Second
 	p := start(t, writeFile(t, e.block(fmt.Sprintf("unreachable_after = %q", after))+pipelineText(address, group, filepath.Join(t.TempDir(), "lake"))))
-	eventually(t, "a host that is ready", p, func() bool { return e.ready().OK })
+	p.Eventually("a host that is ready", func() bool { return e.ready().OK })
 	if err := broker.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now()
-	eventually(t, "a host that is not ready because of its brokers", p, func() bool {
+	p.Eventually("a host that is not ready because of its brokers", func() bool {
 		return says(e.ready(), health.BrokerUnreachable, "do not answer")
 	})
 	if took, most := time.Since(at), after+turnsWithin; took > most {
@@ -176,8 +176,8 @@ func TestBrokerHangs(t *testing.T) {
 	if err := broker.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a host that is ready again", p, func() bool { return e.ready().OK })
-	p.stop()
+	p.Eventually("a host that is ready again", func() bool { return e.ready().OK })
+	p.Stop()
 }
 
 // A plugin's process that is stopped is noticed and named, long before its
@@ -188,29 +188,29 @@ func TestStoppedPlugin(t *testing.T) {
 	w.produce(numbered(10)...)
 	e, other := newEndpoint(t), filepath.Join(t.TempDir(), "other")
 	p := start(t, writeFile(t, e.block("")+w.pipelineText(group, w.dir)+w.pipelineText("sibling", other)))
-	eventually(t, "a host that is ready, and has committed", p, func() bool { return e.ready().OK && w.committed() == 10 })
+	p.Eventually("a host that is ready, and has committed", func() bool { return e.ready().OK && w.committed() == 10 })
 
 	sink := pluginOf(t, e, group, "sink lake")
 	if err := syscall.Kill(sink.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now()
-	eventually(t, "a host that names the process", p, func() bool {
+	p.Eventually("a host that names the process", func() bool {
 		return says(e.ready(), health.PluginDown, fmt.Sprintf("process %d is stopped", sink.PID))
 	})
 	if took := time.Since(at); took > 5*time.Second {
 		t.Errorf("it was named after %s", took)
 	}
 	w.produce(numbered(10)...)
-	eventually(t, "a sibling that goes on", p, func() bool { return streamOf(e, "sibling").Committed == 20 })
+	p.Eventually("a sibling that goes on", func() bool { return streamOf(e, "sibling").Committed == 20 })
 	if got := w.committed(); got != 10 {
 		t.Errorf("%d was committed on the word of a sink that says nothing", got)
 	}
-	eventually(t, "another process, and what it has to do done", p, func() bool { return w.committed() == 20 && e.ready().OK })
+	p.Eventually("another process, and what it has to do done", func() bool { return w.committed() == 20 && e.ready().OK })
 	if now := pluginOf(t, e, group, "sink lake"); now.PID == sink.PID || now.Restarts == 0 {
 		t.Errorf("%+v, before that %+v", now, sink)
 	}
-	p.stop()
+	p.Stop()
 	w.check(20)
 }
 

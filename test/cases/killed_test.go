@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/twg-io/twg/test/faults/readback"
+	"github.com/twg-io/twg/test/hostproc"
 )
 
 // A host dies with all its processes while another one runs to the end of the
@@ -33,21 +34,21 @@ func TestUntilCaughtUpWaitsForADeadMember(t *testing.T) {
     }
   }`, w.dir))
 	dies := start(t, file)
-	eventually(t, "the first host has the topic", dies, func() bool { return w.members() == 1 })
+	dies.Eventually("the first host has the topic", func() bool { return w.members() == 1 })
 	sent := w.steadily(2)
 	remember := w.forgetCommits() // else what is there could be committed when the partitions are shared anew
 	ends := start(t, "--until-caught-up", file)
-	eventually(t, "the second has caught up with its own", ends, func() bool { return strings.Contains(ends.said(), "waiting for the rest") })
+	ends.Eventually("the second has caught up with its own", func() bool { return strings.Contains(ends.Said(), "waiting for the rest") })
 	killAll(t, dies)
 	remember()
 	records := sent()
-	if code := ends.end(); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, ends.said())
+	if code := ends.End(); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, ends.Said())
 	}
 	rows := 0
 	w.eachFile(func(f readback.File) { rows += len(f.Rows) })
 	if rows != records {
-		t.Errorf("%d rows of %d records\n%s", rows, records, ends.said())
+		t.Errorf("%d rows of %d records\n%s", rows, records, ends.Said())
 	}
 	w.committedAll()
 }
@@ -138,7 +139,7 @@ func (w *world) committedAll() {
 }
 
 // killAll kills a host and its plugins, so that no plugin can leave its group.
-func killAll(t *testing.T, p *process) {
+func killAll(t *testing.T, p *hostproc.Host) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -154,10 +155,10 @@ func killAll(t *testing.T, p *process) {
 		_, after, _ := strings.Cut(string(text), ") ")
 		fmt.Sscan(string(text), &pid)
 		fmt.Sscan(after, &state, &parent)
-		if parent == p.cmd.Process.Pid {
+		if parent == p.Cmd.Process.Pid {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	p.cmd.Process.Kill()
-	p.end()
+	p.Cmd.Process.Kill()
+	p.End()
 }

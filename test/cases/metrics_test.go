@@ -71,11 +71,11 @@ func TestMetricsOfASecondary(t *testing.T) {
 		"twg_plugin_up" + fmt.Sprintf(`{part="recovery copy",pipeline=%q,plugin="parquet"}`, group): 1,
 		"twg_stream_committed" + fmt.Sprintf(`{partition="0",pipeline=%q,topic=%q}`, group, topic):  100,
 	} {
-		eventually(t, fmt.Sprintf("%s %v", series, want), p, func() bool {
+		p.Eventually(fmt.Sprintf("%s %v", series, want), func() bool {
 			got, ok := e.metric(series)
 			return ok && got == want
 		})
 	}
-	p.stop()
+	p.Stop()
 	w.check(100)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/twg-io/twg/test/hostproc"
 	"github.com/twg-io/twg/test/services/postgres"
 )
 
@@ -90,31 +91,31 @@ func TestNamedPartitionsResumeFromPostgres(t *testing.T) {
 
 	p := start(t, file)
 	w.produce(numbered(30)...)
-	eventually(t, "50 rows", p, func() bool { return d.positions() == upTo(50) })
+	p.Eventually("50 rows", func() bool { return d.positions() == upTo(50) })
 	w.produce(numbered(30)...)
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.end()
+	p.End()
 
 	first := start(t, file)
-	eventually(t, "80 rows", first, func() bool { return d.positions() == upTo(80) })
+	first.Eventually("80 rows", func() bool { return d.positions() == upTo(80) })
 	second, n := start(t, file), 80
-	eventually(t, "the second host to begin", second, func() bool {
+	second.Eventually("the second host to begin", func() bool {
 		w.produce(numbered(1)...)
 		n++
-		return strings.Contains(first.said(), "taken over")
+		return strings.Contains(first.Said(), "taken over")
 	})
-	if code := first.end(); code != 1 {
+	if code := first.End(); code != 1 {
 		t.Errorf("the first host ended with %d", code)
 	}
-	for _, p := range []*process{first, second} {
-		if who := fmt.Sprintf("process %d", p.cmd.Process.Pid); !strings.Contains(first.said(), who) {
-			t.Errorf("the first host does not name %s:\n%s", who, first.said())
+	for _, p := range []*hostproc.Host{first, second} {
+		if who := fmt.Sprintf("process %d", p.Cmd.Process.Pid); !strings.Contains(first.Said(), who) {
+			t.Errorf("the first host does not name %s:\n%s", who, first.Said())
 		}
 	}
-	eventually(t, "all rows", second, func() bool { return d.positions() == upTo(n) })
-	second.stop()
+	second.Eventually("all rows", func() bool { return d.positions() == upTo(n) })
+	second.Stop()
 	if at := w.committed(); at != -1 {
 		t.Errorf("committed %d to a broker that was to hear of no position", at)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/twg-io/twg/test/faults/readback"
+	"github.com/twg-io/twg/test/hostproc"
 )
 
 // named is the pipeline file with the one partition named: no group, the
@@ -32,12 +33,12 @@ func TestNamedPartitionsResumeFromTheSink(t *testing.T) {
 
 	p := start(t, w.named(`max_ack_delay = "200ms"`, partitionZero))
 	w.produce(numbered(30)...)
-	eventually(t, "50 rows", p, func() bool { return w.rows() == 50 })
+	p.Eventually("50 rows", func() bool { return w.rows() == 50 })
 	w.produce(numbered(30)...)
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.end()
+	p.End()
 	w.produce(numbered(30)...)
 	mustCatchUp(t, w.named("", partitionZero))
 	w.check(-1)
@@ -76,21 +77,21 @@ func TestTwoHostsNameTheSamePartition(t *testing.T) {
 	w.produce(numbered(10)...)
 	file := w.named(`max_ack_delay = "200ms"`, partitionZero)
 	first := start(t, file)
-	eventually(t, "10 rows", first, func() bool { return w.rows() == 10 })
+	first.Eventually("10 rows", func() bool { return w.rows() == 10 })
 	second := start(t, file)
-	eventually(t, "the second host to begin", second, func() bool {
+	second.Eventually("the second host to begin", func() bool {
 		w.produce(numbered(1)...)
-		return strings.Contains(first.said(), "taken over")
+		return strings.Contains(first.Said(), "taken over")
 	})
-	if code := first.end(); code != 1 {
+	if code := first.End(); code != 1 {
 		t.Errorf("the first host ended with %d", code)
 	}
-	for _, p := range []*process{first, second} {
-		if who := fmt.Sprintf("process %d", p.cmd.Process.Pid); !strings.Contains(first.said(), who) {
-			t.Errorf("the first host does not name %s:\n%s", who, first.said())
+	for _, p := range []*hostproc.Host{first, second} {
+		if who := fmt.Sprintf("process %d", p.Cmd.Process.Pid); !strings.Contains(first.Said(), who) {
+			t.Errorf("the first host does not name %s:\n%s", who, first.Said())
 		}
 	}
-	second.stop()
+	second.Stop()
 	mustCatchUp(t, file)
 	w.check(-1)
 }

@@ -28,10 +28,10 @@ func TestSecretsStayHidden(t *testing.T) {
 	for dir, want := range map[string]int{w.dir + `"quoted\`: 0, `/proc/no"such\place`: 3} {
 		t.Setenv("CASE_DIR", dir)
 		p := start(t, "--log-format", "json", "--log-level", "debug", "--connect-timeout", "1s", "--until-caught-up", file)
-		if code := p.end(); code != want {
-			t.Errorf("exit code %d, want %d\n%s", code, want, p.said())
+		if code := p.End(); code != want {
+			t.Errorf("exit code %d, want %d\n%s", code, want, p.Said())
 		}
-		for line := range strings.Lines(p.said()) {
+		for line := range strings.Lines(p.Said()) {
 			if strings.Contains(line, topic+"/0") || strings.Contains(line, `such\`) || strings.Contains(line, "quoted") {
 				t.Errorf("a secret is shown: %s", line)
 			}
@@ -39,8 +39,8 @@ func TestSecretsStayHidden(t *testing.T) {
 				t.Errorf("no JSON: %s", line)
 			}
 		}
-		if !strings.Contains(p.said(), "(hidden)") {
-			t.Errorf("nothing is said about it at all:\n%s", p.said())
+		if !strings.Contains(p.Said(), "(hidden)") {
+			t.Errorf("nothing is said about it at all:\n%s", p.Said())
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,32 +14,13 @@ import (
 
 	"github.com/twg-io/twg/test/faults/readback"
 	"github.com/twg-io/twg/test/faults/verify"
+	"github.com/twg-io/twg/test/hostproc"
 )
 
 // bin holds the product's three programs.
 var bin string
 
-func TestMain(m *testing.M) {
-	os.Exit(buildAndRun(m))
-}
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "twg-cases-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	bin = dir
-	for name, pkg := range map[string]string{"twg": "cmd/twg", "twg-plugin-kafka-source": "plugins/kafka-source", "twg-plugin-parquet": "plugins/parquet"} {
-		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/twg-io/twg/"+pkg).CombinedOutput()
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", pkg, err, out)
-			return 1
-		}
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(hostproc.Main(m, &bin, "kafka-source", "parquet")) }
 
 const (
 	topic = "orders"
