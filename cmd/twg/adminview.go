@@ -57,7 +57,8 @@ func sinkView(p *looked, hide func(error) string) view.Sink {
 	s, o := &p.status, &p.status.Observed
 	return view.Sink{
 		Name: p.run.gate().Name, Open: s.SinkOpen, Restarts: int64(s.SinkRestarts), Failed: view.Fault{Text: hide(s.SinkError), Since: o.SinkSince},
-		Latency: histogramView(&o.Latency), BatchBytes: histogramView(&o.BatchBytes), BatchRecords: histogramView(&o.BatchRecords),
+		WritesFail: view.Fault{Text: hide(s.Flow.WriteError), Since: s.Flow.WriteFailing},
+		Latency:    histogramView(&o.Latency), BatchBytes: histogramView(&o.BatchBytes), BatchRecords: histogramView(&o.BatchRecords),
 	}
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twg-io/twg/host/flow"
@@ -55,10 +56,13 @@ type control struct {
 	// looked at. What comes and goes between two looks is no queue.
 	least, fill int64
 	failures    int // of writes, in a row
-	answers     int64
-	seenAnswers int64 // at the last look
-	looked      time.Time
-	heard       time.Time // when the source last told where streams end
+	// failing is the newest of those failures, failingSince the time of the first.
+	failing      error
+	failingSince time.Time
+	answers      int64
+	seenAnswers  int64 // at the last look
+	looked       time.Time
+	heard        time.Time // when the source last told where streams end
 }
 
 func newControl(cfg *Config) control {
@@ -84,22 +88,34 @@ func (c *control) see(waiting int64) {
 
 // answered notes what a receipt says of the sink's writes.
 func (c *control) answered(outcomes []sdk.Outcome) {
-	refused := false
+	refused := -1
 	for i := range outcomes {
 		switch outcomes[i].Kind {
 		case sdk.Durable:
-			c.failures = 0
+			c.writesWork()
 			c.answers++
 			c.adm.Acked()
 			return
 		case sdk.Retryable:
-			refused = true
+			refused = i
 		}
 	}
-	if refused {
-		c.failures++
+	if refused >= 0 {
+		c.writeFailed(fmt.Errorf("the sink refuses %s for now: %s", outcomes[refused].Stream, outcomes[refused].Reason))
 	}
 }
+
+// writeFailed notes why a write has failed, or a session with it.
+func (c *control) writeFailed(err error) {
+	c.failures++
+	c.failing = err
+	if c.failingSince.IsZero() {
+		c.failingSince = time.Now()
+	}
+}
+
+// writesWork: one has worked, or there is none that could.
+func (c *control) writesWork() { c.failures, c.failing, c.failingSince = 0, nil, time.Time{} }
 
 // expansion is what a byte of a span took of the budget: the frame's own
 // overhead, times what the source says about the span.

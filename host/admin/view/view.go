@@ -77,6 +77,9 @@ type Sink struct {
 	Open     bool   `json:"open"`
 	Restarts int64  `json:"restarts"`
 	Failed   Fault  `json:"failed,omitzero"`
+	// WritesFail is why the newest write did not work, and since when none has,
+	// in this session and those before.
+	WritesFail Fault `json:"writes_fail,omitzero"`
 	// Latency is in seconds from a batch's sending to its last answer.
 	Latency      Histogram `json:"latency"`
 	BatchBytes   Histogram `json:"batch_bytes"`
