@@ -106,6 +106,7 @@ func flowView(p *looked) *view.Flow {
 		BudgetBytes: f.Budget, Granted: f.Used + f.Granted, Used: f.Used, Saturation: min(f.Saturation, 1), WarmUp: f.WarmingUp,
 		Backpressure: f.State.String(), Stuck: view.StuckLevels[f.Stuck], SinkBottleneck: f.SinkIsBottleneck,
 		LimitBytes: f.Limit, Expansion: f.Expansion, ResidentBytes: f.Resident, MemoryLimit: f.MemoryLimit,
+		MemoryIgnored: f.MemoryIgnored, Fill: f.Waiting,
 		Paused: f.Paused, StateChanges: f.Changes, WriteFailures: f.WriteFailures,
 	}
 	if f.Stuck > flow.Moving {

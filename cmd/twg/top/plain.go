@@ -99,9 +99,15 @@ func state(pipeline string, v *health.Verdict) string {
 }
 
 func flowLine(f *view.Flow) string {
-	text := fmt.Sprintf("budget %.0f %%", 100*f.Saturation)
+	text := fmt.Sprintf("budget %.0f %% of %s", 100*f.Saturation, size(float64(inForce(f))))
+	if f.ResidentBytes > 0 && f.MemoryLimit > 0 {
+		text += ", memory " + memoryText(f)
+	}
 	if f.Backpressure != "" {
 		text += ", " + f.Backpressure
+	}
+	for _, p := range pressed(f) {
+		text += ", " + p
 	}
 	if f.Stuck != "" && f.Stuck != "none" {
 		text += ", STUCK: " + f.Stuck

@@ -167,7 +167,7 @@ type Plugin struct {
 // Flow is what flow control says.
 type Flow struct {
 	// Budget in bytes: what may be held, what is held or given out to the source,
-	// and what is held. Saturation is from 0 to 1.
+	// and what is held. Saturation is Used as a part of LimitBytes, from 0 to 1.
 	BudgetBytes int64   `json:"budget_bytes"`
 	Granted     int64   `json:"granted_bytes"`
 	Used        int64   `json:"used_bytes"`
@@ -180,6 +180,10 @@ type Flow struct {
 	// they may have; 0: not known.
 	ResidentBytes int64 `json:"resident_bytes"`
 	MemoryLimit   int64 `json:"memory_limit_bytes"`
+	// MemoryIgnored: memory is high and counts for nothing, because hardly anything
+	// is held. Fill is the part of the budget that waits for the sink to take it.
+	MemoryIgnored bool    `json:"memory_ignored"`
+	Fill          float64 `json:"channel_fill"`
 	// Paused: the source reads nothing. StateChanges counts changes of
 	// Backpressure, WriteFailures the gating sink's in a row.
 	Paused        bool  `json:"paused"`
