@@ -38,7 +38,13 @@ var errInterrupted = errors.New("stopped by a signal")
 // checkFile reads a file and asks its plugins. The error is only about reading
 // and the plugin directory; what is wrong with the file is in its diagnostics.
 func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
-	return a.checkParts(ctx, name, everyPart)
+	f, err := a.checkParts(ctx, name, everyPart)
+	if err != nil || f.missing > 0 || f.diags.HasErrors() {
+		return f, err
+	}
+	f.diags = append(f.diags, config.CheckMemory(f.config, memoryCeilings(f).Usual, bytesText)...)
+	f.diags.Sort()
+	return f, nil
 }
 
 // checkParts is checkFile for a command that needs only some of the plugins.

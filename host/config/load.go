@@ -28,6 +28,7 @@ func Load(filename string, src []byte, env Env) (*Config, Diagnostics) {
 	}
 	d.functions = functions(env, d.doc.secrets)
 	d.file(body, c)
+	d.diags = append(d.diags, CheckDelays(c)...)
 	d.diags.Sort()
 	return c, d.diags
 }
@@ -47,7 +48,7 @@ func (d *decoder) problem(r hcl.Range, summary, detail string) {
 // file decodes the top level.
 func (d *decoder) file(body *hclsyntax.Body, c *Config) {
 	d.readLocals(body)
-	decodeAttributes(d, body, "at the top of the file", fileAttributes, c, nil)
+	c.top = place{doc: d.doc, attrs: decodeAttributes(d, body, "at the top of the file", fileAttributes, c, nil)}
 	names := map[string]bool{}
 	for _, b := range body.Blocks {
 		switch b.Type {
