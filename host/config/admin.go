@@ -37,6 +37,16 @@ func (a *Admin) Loopback() bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// Complete reports whether the block says where the host answers, and with which
+// token if with any, whatever else may be wrong with the file. nil: it does not.
+func (a *Admin) Complete() bool {
+	if a == nil || a.Address == "" {
+		return false
+	}
+	_, wanted := a.attrs[tokenName]
+	return !wanted || a.Token != ""
+}
+
 var adminAttributes = []attribute[*Admin]{
 	{"listen", cty.String, "127.0.0.1:9464", func(a *Admin, v cty.Value) error {
 		return setListen(a, v.AsString())
