@@ -87,6 +87,7 @@ func (p *looked) lane(s pipeline.SecondaryStatus, hide func(error) string) view.
 		Name: s.Name, Live: p.run.Role != config.RoleRecovery, Recovers: p.run.Role != config.RoleIngest, Open: l.Open,
 		BufferedBytes: l.Buffered, Delivered: l.Delivered, ShedBatches: l.Sheds, ShedRows: l.ShedRows, SetAside: l.SetAside + b.SetAside,
 		GivenUp: l.GivenUp, Restarts: l.Restarts,
+		Looked: b.At, Unclaimed: int64(b.Unclaimed), LivePositions: b.Live,
 		BacklogWindows: int64(b.Windows), BacklogPositions: b.Positions, Rebuilt: b.Rebuilt, Unrecoverable: b.Unrecoverable,
 	}
 	if !l.Open {

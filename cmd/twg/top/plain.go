@@ -137,9 +137,12 @@ func laneParts(l *view.Lane) []string {
 	say(l.GivenUp, "given up")
 	say(l.Rebuilt, "rebuilt")
 	if l.BacklogPositions > 0 {
-		parts = append(parts, fmt.Sprintf("%s to rebuild in %s windows", count(l.BacklogPositions), count(l.BacklogWindows)))
+		parts = append(parts, fmt.Sprintf("%s to rebuild in %s windows, %s unclaimed", count(l.BacklogPositions), count(l.BacklogWindows), count(l.Unclaimed)))
 	}
 	say(l.Unrecoverable, "LOST")
+	if l.Recovers && !l.Known() {
+		parts = append(parts, "backlog not known yet")
+	}
 	if parts == nil {
 		return []string{"nothing to rebuild"}
 	}

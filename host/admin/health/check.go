@@ -132,6 +132,9 @@ func (c *check) lanes() {
 		}
 		switch {
 		case !l.RecoveryFailed.Wrong():
+			if !c.p.Role.Ingests() && !l.Known() {
+				c.reason(Starting, l.Name, time.Time{}, "recovery has not looked yet what is to be rebuilt")
+			}
 		case c.p.Role.Ingests():
 			c.note(RecoveryFailing, l.Name, l.RecoveryFailed)
 		default:

@@ -63,6 +63,10 @@ var readyCases = map[string]readyCase{
 	"recovery fails beside":        {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].RecoveryFailed = fault(now, time.Hour) }, notes: []Code{RecoveryFailing}},
 	"recovery alone fails":         {breaks: func(p *view.Pipeline, now time.Time) { *p = recoverer(p, fault(now, time.Hour)) }, want: []Code{RecoveryFailing}, says: "why"},
 	"recovery alone needs no gate": {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}) }},
+	"recovery alone has not looked": {breaks: func(p *view.Pipeline, _ time.Time) {
+		*p = recoverer(p, view.Fault{})
+		p.Lanes[0].Looked = time.Time{}
+	}, want: []Code{Starting}, says: "has not looked"},
 	"recovery alone, no process":   {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}); p.Plugins[2].PID = 0 }, want: []Code{PluginDown}},
 	"it says nothing":              {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-SilentAfter) }, want: []Code{Unresponsive}},
 	"it has said nothing for long": {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-DeadAfter) }, want: []Code{Unresponsive, Stuck}, dead: true},
@@ -107,7 +111,7 @@ func TestReady(t *testing.T) {
 // recoverer is the pipeline in a host that only rebuilds.
 func recoverer(p *view.Pipeline, f view.Fault) view.Pipeline {
 	return view.Pipeline{Name: p.Name, Role: view.RoleRecovery, Answered: p.Answered, Plugins: p.Plugins,
-		Lanes: []view.Lane{{Name: "lake", Recovers: true, RecoveryFailed: f}}}
+		Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: p.Answered, RecoveryFailed: f}}}
 }
 
 func codes(rs []Reason) (out []Code) {

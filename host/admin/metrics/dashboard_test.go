@@ -99,7 +99,7 @@ func TestDashboardIsComplete(t *testing.T) {
 	rows := slices.Concat(heads(flowRows), heads(laneRows), []metric{backpressure, stuckLevel, notReady, live, ready})
 	elsewhere := []string{ // the table of why a host is not ready, twg top, and alerts tell these
 		"twg_lane_open", "twg_lane_buffered_bytes", "twg_lane_shed_batches_total", "twg_lane_restarts_total",
-		"twg_recovery_backlog_windows", "twg_recovery_unrecoverable_positions",
+		"twg_recovery_backlog_windows", "twg_recovery_unclaimed_windows", "twg_recovery_unrecoverable_positions",
 	}
 	for _, m := range rows {
 		if !slices.ContainsFunc(shown, func(n string) bool { return n == m.name || strings.HasPrefix(n, m.name+"_") }) && !slices.Contains(elsewhere, m.name) {

@@ -39,12 +39,13 @@ func full() view.Host {
 				{Topic: "orders", Partition: 1, Committed: 7, Frontier: 7, Tail: 7, End: 7},
 			},
 			Lanes: []view.Lane{{Name: "lake", Live: true, Recovers: true, Open: true, BufferedBytes: 512, Delivered: 800, ShedBatches: 3, ShedRows: 150,
-				SetAside: 5, GivenUp: 6, Restarts: 1, BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
+				SetAside: 5, GivenUp: 6, Restarts: 1, Looked: ago(time.Second), Unclaimed: 1, LivePositions: 4, BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
 			Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7, Restarts: 2}, {Name: "postgres", Part: "sink db", PID: 8, Stopped: true}},
 			Flow: &view.Flow{BudgetBytes: 1 << 20, Granted: 1 << 19, Used: 4096, Saturation: 0.5, WarmUp: true, Backpressure: "degraded",
 				Stuck: "none", SinkBottleneck: true, LimitBytes: 1 << 18, Expansion: 1.5, ResidentBytes: 90 << 20, MemoryLimit: 1 << 27, Paused: true, StateChanges: 3, WriteFailures: 2, Fill: .25, MemoryIgnored: true},
 		},
-		{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, BacklogPositions: 3}}},
+		{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: now, BacklogPositions: 3}}},
+		{Name: "starts", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: now}, {Name: "log", Recovers: true}}},
 	}}
 }
 

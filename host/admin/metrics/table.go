@@ -138,10 +138,12 @@ var laneRows = labelled([]string{"pipeline", "sink"}, []of[*view.Lane]{
 	row("twg_lane_set_aside_rows_total", counter, "Rows that the secondary has refused for good.", func(l *view.Lane) float64 { return float64(l.SetAside) }),
 	row("twg_lane_given_up_rows_total", counter, "Rows that the secondary refused again and again, and that are rebuilt from raw.", func(l *view.Lane) float64 { return float64(l.GivenUp) }),
 	row("twg_lane_restarts_total", counter, "How often a session of the live lane has ended.", func(l *view.Lane) float64 { return float64(l.Restarts) }),
-	known("twg_recovery_backlog_windows", gauge, "Windows that are planned and not complete; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogWindows), l.Recovers }),
-	known("twg_recovery_backlog_positions", gauge, "Positions that the secondary lacks; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogPositions), l.Recovers }),
+	known("twg_recovery_backlog_windows", gauge, "Windows that are planned and not complete; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogWindows), l.Known() }),
+	known("twg_recovery_unclaimed_windows", gauge, "Those of the windows on which no host works; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.Unclaimed), l.Known() }),
+	known("twg_recovery_live_positions", gauge, "Positions that the secondary lacks above its live floor: on their way, or of streams that no host has; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.LivePositions), l.Known() }),
+	known("twg_recovery_backlog_positions", gauge, "Positions that the secondary lacks; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogPositions), l.Known() }),
 	row("twg_recovery_rebuilt_positions_total", counter, "Positions that this host has rebuilt.", func(l *view.Lane) float64 { return float64(l.Rebuilt) }),
-	known("twg_recovery_unrecoverable_positions", gauge, "Positions that the secondary lacks and raw has no longer; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.Unrecoverable), l.Recovers }),
+	known("twg_recovery_unrecoverable_positions", gauge, "Positions that the secondary lacks and raw has no longer; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.Unrecoverable), l.Known() }),
 })
 
 var pluginRows = labelled([]string{"pipeline", "part", "plugin"}, []of[*view.Plugin]{
@@ -158,7 +160,7 @@ var (
 	notReady     = newMetric("twg_not_ready", gauge, "1 for each reason why the pipeline is not ready.", "pipeline", "reason")
 	backpressure = newMetric("twg_backpressure_state", gauge, "1 for the state that the backpressure machine is in, 0 for the others.", "pipeline", "state")
 	stuckLevel   = newMetric("twg_stuck_level", gauge, "1 for the level that the stuck detector is at, 0 for the others.", "pipeline", "level")
-	furthest     = newMetric("twg_recovery_furthest_behind_positions", gauge, "Positions that the secondary lacks that lacks most; absent where this host does not recover.", "pipeline")
+	furthest     = newMetric("twg_recovery_furthest_behind_positions", gauge, "Positions that the secondary lacks that lacks most; absent where this host does not recover, or has not looked yet.", "pipeline")
 	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From a batch's sending to the gating sink to its last answer.", "pipeline", "sink")
 	batchBytes   = newMetric("twg_sink_batch_bytes", histogram, "Frame bytes of the batches that were sent to the gating sink.", "pipeline", "sink")
 	batchRecords = newMetric("twg_sink_batch_records", histogram, "Records of the batches that were sent to the gating sink.", "pipeline", "sink")

@@ -146,7 +146,14 @@ type Lane struct {
 	GivenUp       int64 `json:"given_up"`
 	Restarts      int64 `json:"restarts"`
 
-	BacklogWindows   int64 `json:"backlog_windows"`
+	// Looked is when recovery last looked for what the secondary lacks; zero: never
+	// yet, and what follows is not known.
+	Looked         time.Time `json:"looked,omitzero"`
+	BacklogWindows int64     `json:"backlog_windows"`
+	// Unclaimed are those of the windows on which no host works. LivePositions are
+	// lacking above the live floor: on their way, or of streams that no host has.
+	Unclaimed        int64 `json:"unclaimed_windows"`
+	LivePositions    int64 `json:"live_positions"`
 	BacklogPositions int64 `json:"backlog_positions"`
 	Rebuilt          int64 `json:"rebuilt"`
 	Unrecoverable    int64 `json:"unrecoverable"`
@@ -206,6 +213,10 @@ var (
 	BackpressureStates = []string{"normal", "degraded", "critical", "recovery"}
 	StuckLevels        = []string{"none", "warn", "unhealthy", "exit"}
 )
+
+// Known reports whether what the secondary lacks is known: a host that recovers
+// has looked.
+func (l *Lane) Known() bool { return l.Recovers && !l.Looked.IsZero() }
 
 // Machine reports whether the pipeline has a backpressure machine.
 func (f *Flow) Machine() bool { return f.Backpressure != "" }
