@@ -161,7 +161,7 @@ var (
 	backpressure = newMetric("twg_backpressure_state", gauge, "1 for the state that the backpressure machine is in, 0 for the others.", "pipeline", "state")
 	stuckLevel   = newMetric("twg_stuck_level", gauge, "1 for the level that the stuck detector is at, 0 for the others.", "pipeline", "level")
 	furthest     = newMetric("twg_recovery_furthest_behind_positions", gauge, "Positions that the secondary lacks that lacks most; absent where this host does not recover, or has not looked yet.", "pipeline")
-	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From a batch's sending to the gating sink to its last answer.", "pipeline", "sink")
+	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From when a batch is ready for the gating sink to its last answer; what it waits for the sink to take it counts.", "pipeline", "sink")
 	batchBytes   = newMetric("twg_sink_batch_bytes", histogram, "Frame bytes of the batches that were sent to the gating sink.", "pipeline", "sink")
 	batchRecords = newMetric("twg_sink_batch_records", histogram, "Records of the batches that were sent to the gating sink.", "pipeline", "sink")
 )
