@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -32,6 +33,15 @@ type checkedPlugin struct {
 	caps        sdk.Capabilities
 }
 
+// fileMode returns a file's permissions.
+func fileMode(path string) (fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
 // errInterrupted: a signal came while the plugins were being asked.
 var errInterrupted = errors.New("stopped by a signal")
 
@@ -53,7 +63,7 @@ func (a *app) checkParts(ctx context.Context, name string, asked parts) (*checke
 	if err != nil {
 		return nil, err
 	}
-	c, diags := config.Load(name, src, config.Env{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile})
+	c, diags := config.Load(name, src, config.Env{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, Mode: fileMode})
 	f := &checkedFile{config: c, diags: diags}
 	l, err := a.newLauncher(a.pluginDir(c), a.newLogger(a.stderr, c.Secrets))
 	if err != nil {

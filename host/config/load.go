@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -26,7 +27,7 @@ func Load(filename string, src []byte, env Env) (*Config, Diagnostics) {
 	if body == nil {
 		return c, d.diags
 	}
-	d.functions = functions(env, d.doc.secrets)
+	d.functions, d.mode = functions(env, d.doc.secrets), env.Mode
 	d.file(body, c)
 	d.diags = append(d.diags, CheckDelays(c)...)
 	d.diags.Sort()
@@ -38,6 +39,7 @@ type decoder struct {
 	doc       *document
 	diags     Diagnostics
 	functions map[string]function.Function
+	mode      func(path string) (fs.FileMode, error)
 	locals    map[string]cty.Value
 }
 
