@@ -54,6 +54,7 @@ const (
 	modelOverdraft = 4000
 	modelItem      = 7
 	modelRow       = 2
+	modelAcks      = 3
 )
 
 func (m *admissionModel) frames() (sum int64) {
@@ -98,7 +99,7 @@ func (m *admissionModel) release(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.list)-1).Draw(t, "i")
 	m.a.Release(m.list[i].frame, m.list[i].rows)
 	m.a.Acked()
-	if m.acks++; m.acks >= 20 {
+	if m.acks++; m.acks >= modelAcks {
 		m.warm = true
 	}
 	m.list = append(m.list[:i], m.list[i+1:]...)
@@ -132,13 +133,19 @@ func TestAdmissionAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &admissionModel{budget: rapid.Int64Range(1, 10_000).Draw(t, "budget"), now: start, fraction: 1}
 		m.a = NewAdmission(AdmissionConfig{Budget: m.budget, Overdraft: modelOverdraft, ItemOverhead: modelItem, RowOverhead: modelRow,
-			WarmUp: WarmUp{Fraction: .25, Acks: 20, Timeout: 30 * time.Second}})
+			WarmUp: WarmUp{Fraction: .25, Acks: modelAcks, Timeout: 30 * time.Second}})
 		m.streams = []*Stream{m.a.Join(), m.a.Join(), m.a.Join()}
 		t.Repeat(map[string]func(*rapid.T){
 			"receive": m.receive, "release": m.release, "": m.check,
 			"press": func(t *rapid.T) {
 				m.fraction = rapid.SampledFrom([]float64{.25, .5, .75, 1}).Draw(t, "fraction")
 				m.a.Press(m.fraction)
+			},
+			"samples": func(t *rapid.T) {
+				s, ratio := rapid.SampledFrom(m.streams).Draw(t, "stream"), rapid.Float64Range(1, 20).Draw(t, "ratio")
+				for range enoughSamples {
+					m.a.Sample(s, ratio)
+				}
 			},
 			"stream": func(t *rapid.T) {
 				i := rapid.IntRange(0, 2).Draw(t, "i")
