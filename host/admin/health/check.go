@@ -105,7 +105,7 @@ func (c *check) sink() {
 		c.reason(SinkFailing, s.Name, s.Failed.Since, s.Failed.Text)
 	case !s.Open:
 		c.reason(SinkFailing, s.Name, time.Time{}, "no session is open yet")
-	case s.WritesFail.Wrong() && c.now.Sub(s.WritesFail.Since) >= WritesFailAfter:
+	case s.WritesFail.Wrong() && c.p.Flow != nil && c.p.Flow.WriteFailures >= WritesFailTimes && c.now.Sub(s.WritesFail.Since) >= WritesFailAfter:
 		c.reason(SinkFailing, s.Name, s.WritesFail.Since, "a session is open, but no write works: "+s.WritesFail.Text)
 	}
 }

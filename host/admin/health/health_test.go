@@ -50,11 +50,18 @@ var readyCases = map[string]readyCase{
 	"no assignment":              {breaks: func(p *view.Pipeline, _ time.Time) { p.Streams = nil }, want: []Code{NoAssignment}},
 	"sink failing":               {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.Open, p.Sink.Failed = false, fault(now, time.Second) }, want: []Code{SinkFailing}, says: "why"},
 	"sink not open yet":          {breaks: func(p *view.Pipeline, _ time.Time) { p.Sink.Open = false }, want: []Code{SinkFailing}},
-	"writes fail, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.WritesFail = fault(now, 10*time.Second) }, want: []Code{SinkFailing}, says: "no write works: why"},
-	"writes fail, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.WritesFail = fault(now, 10*time.Second-1) }},
-	"not durable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
-	"not durable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
-	"not committed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
+	"writes fail, just": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, 10*time.Second), 2
+	}, want: []Code{SinkFailing}, says: "no write works: why"},
+	"writes fail, not yet": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, 10*time.Second-1), 9
+	}},
+	"one write has failed, the next takes its time": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, time.Minute), 1
+	}},
+	"not durable, just":    {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
+	"not durable, not yet": {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
+	"not committed":        {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
 	"commits fail": {breaks: func(p *view.Pipeline, now time.Time) {
 		p.Gate.Durable, p.Gate.CommitFailed = now.Add(-time.Hour), fault(now, time.Hour)
 	}, want: []Code{CommitAge}, says: "cannot be committed: why"},
