@@ -105,6 +105,19 @@ func (c *control) answered(outcomes []sdk.Outcome) {
 	}
 }
 
+// answered notes a receipt, and says when refusals begin and when they are over.
+// What ends a session is said there.
+func (p *Pipeline) answered(outcomes []sdk.Outcome) {
+	before := p.flow.failures
+	p.flow.answered(outcomes)
+	switch now := p.flow.failures; {
+	case before == 0 && now > 0:
+		p.log.Warn("the sink refuses what it was sent; it is sent again until it is taken", "error", p.flow.failing)
+	case before > 0 && now == 0:
+		p.log.Info("the sink takes writes again", "failed", before)
+	}
+}
+
 // writeFailed notes why a write has failed, or a session with it.
 func (c *control) writeFailed(err error) {
 	c.failures++

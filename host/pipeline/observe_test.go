@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -298,7 +300,9 @@ func TestObserveWritesThatFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var works atomic.Bool
-			following(t, func(_ *Config, _ *fakeTopic, s *fakeSink) {
+			var log bytes.Buffer // written under the handler's lock, read when all is over
+			following(t, func(c *Config, _ *fakeTopic, s *fakeSink) {
+				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				s.script = func(w *fakeWriter, b *sdk.Batch) bool {
 					if !works.Load() {
 						fail(w, b)
@@ -317,6 +321,9 @@ func TestObserveWritesThatFail(t *testing.T) {
 					t.Errorf("once writes work: %+v", f)
 				}
 			})
+			if said := log.String(); !strings.Contains(said, "the disk is full") || strings.Count(said, "takes writes again") != 1 || strings.Count(said, "the sink refuses what it was sent") > 1 {
+				t.Errorf("the log:\n%s", said)
+			}
 		})
 	}
 }
