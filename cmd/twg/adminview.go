@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/twg-io/twg/host/admin/view"
 	"github.com/twg-io/twg/host/config"
@@ -66,7 +67,7 @@ func histogramView(h *pipeline.Histogram) view.Histogram {
 	if len(h.Bounds) == 0 { // the pipeline has not said anything yet
 		return view.Histogram{}
 	}
-	return view.Histogram{Bounds: h.Bounds, Counts: h.Counts[:len(h.Bounds)+1], Sum: h.Sum}
+	return view.Histogram{Bounds: h.Bounds, Counts: slices.Clone(h.Counts[:len(h.Bounds)+1]), Sum: h.Sum}
 }
 
 // streamView: a topic's name may be a secret, too.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twg-io/twg/host/admin/view"
 	"github.com/twg-io/twg/host/config"
 	"github.com/twg-io/twg/host/flow"
 	"github.com/twg-io/twg/host/lane"
@@ -30,6 +31,24 @@ func told(now time.Time) pipeline.Status {
 		}},
 		Observed: pipeline.Observed{SinkSince: now, Batches: 1, Oldest: now, Uncommitted: now, Commits: 2, CommitFailures: 3, CommitError: err, CommitSince: now,
 			Latency: histogram(1), BatchBytes: histogram(2), BatchRecords: histogram(3)},
+	}
+}
+
+// What was told stays as it was, whatever the pipeline says next: it is read
+// without a lock.
+func TestViewIsACopy(t *testing.T) {
+	now := time.Now()
+	p := looked{status: told(now), answered: now, run: &pipelineRun{checkedPipeline: &checkedPipeline{
+		Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth}, source: &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
+	}}}
+	v := p.view(&config.Secrets{})
+	for _, h := range []*pipeline.Histogram{&p.status.Observed.Latency, &p.status.Observed.BatchBytes, &p.status.Observed.BatchRecords} {
+		h.Counts[0] = 77
+	}
+	for _, h := range []view.Histogram{v.Sink.Latency, v.Sink.BatchBytes, v.Sink.BatchRecords} {
+		if h.Counts[0] == 77 {
+			t.Error("a histogram changes while it is read")
+		}
 	}
 }
 
