@@ -56,16 +56,16 @@ func (m *Model) head() string {
 func (m *Model) lines() []string {
 	var out []string
 	if m.err != nil {
-		out = append(out, bad.Render(clean(m.err.Error())))
+		out = append(out, fold("", clean(m.err.Error()), m.width)...)
 		if m.known {
 			out = append(out, "what follows is old:")
 		}
 	}
 	for _, r := range m.now.Ready.Reasons {
-		out = append(out, bad.Render("✗ "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": "+clean(r.Detail))
+		out = append(out, fold(bad.Render("✗ "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": ", clean(r.Detail), m.width)...)
 	}
 	for _, r := range m.now.Ready.Notes {
-		out = append(out, pale.Render("· "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " "))+": "+clean(r.Detail)))
+		out = append(out, fold(pale.Render("· "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": ", clean(r.Detail), m.width)...)
 	}
 	for i := range m.now.Host.Pipelines {
 		out = append(out, "")
@@ -116,6 +116,26 @@ func wrap(line string, width int) []string {
 		default:
 			out, now = append(out, now), indent+part
 		}
+	}
+	return append(out, now)
+}
+
+// fold breaks a text at its spaces where it is too long: the end of an error is
+// what says most. A word that is longer than a line is cut off.
+func fold(head, text string, width int) []string {
+	const indent = "  "
+	var out []string
+	now, empty := head, true
+	for word := range strings.SplitSeq(text, " ") {
+		switch {
+		case empty:
+			now += word
+		case lipgloss.Width(now)+1+lipgloss.Width(word) <= width:
+			now += " " + word
+		default:
+			out, now = append(out, now), indent+word
+		}
+		empty = false
 	}
 	return append(out, now)
 }

@@ -351,3 +351,17 @@ func TestShowsFlow(t *testing.T) {
 		}
 	}
 }
+
+// A reason that is longer than a line goes on in the next: its end says why.
+func TestFoldsReasons(t *testing.T) {
+	l := at(1)
+	l.Ready.Reasons[0].Detail = strings.Repeat("connect to one address after the other: ", 8) + "permission denied at last"
+	if got := fed(l).View(); !strings.Contains(got, "permission denied at last") {
+		t.Errorf("the end is cut off:\n%s", got)
+	}
+	m := fed(at(1))
+	m.Update(looked{err: errors.New(strings.Repeat("a long way to the cause: ", 12) + "no route at last")})
+	if got := m.View(); !strings.Contains(got, "no route at last") {
+		t.Errorf("the end is cut off:\n%s", got)
+	}
+}
