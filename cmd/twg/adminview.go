@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/twg-io/twg/host/admin/view"
@@ -59,7 +60,8 @@ func sinkView(p *looked, hide func(error) string) view.Sink {
 	s, o := &p.status, &p.status.Observed
 	return view.Sink{
 		Name: p.run.gate().Name, Open: s.SinkOpen, Restarts: int64(s.SinkRestarts), Failed: view.Fault{Text: hide(s.SinkError), Since: o.SinkSince},
-		Latency: histogramView(&o.Latency), BatchBytes: histogramView(&o.BatchBytes), BatchRecords: histogramView(&o.BatchRecords),
+		WritesFail: view.Fault{Text: hide(s.Flow.WriteError), Since: s.Flow.WriteFailing},
+		Latency:    histogramView(&o.Latency), BatchBytes: histogramView(&o.BatchBytes), BatchRecords: histogramView(&o.BatchRecords),
 	}
 }
 
@@ -67,7 +69,7 @@ func histogramView(h *pipeline.Histogram) view.Histogram {
 	if len(h.Bounds) == 0 { // the pipeline has not said anything yet
 		return view.Histogram{}
 	}
-	return view.Histogram{Bounds: h.Bounds, Counts: h.Counts[:len(h.Bounds)+1], Sum: h.Sum}
+	return view.Histogram{Bounds: h.Bounds, Counts: slices.Clone(h.Counts[:len(h.Bounds)+1]), Sum: h.Sum}
 }
 
 // streamView: a topic's name may be a secret, too.
@@ -88,6 +90,7 @@ func (p *looked) lane(s pipeline.SecondaryStatus, hide func(error) string) view.
 		Name: s.Name, Live: p.run.Role != config.RoleRecovery, Recovers: p.run.Role != config.RoleIngest, Open: l.Open,
 		BufferedBytes: l.Buffered, Delivered: l.Delivered, ShedBatches: l.Sheds, ShedRows: l.ShedRows, SetAside: l.SetAside + b.SetAside,
 		GivenUp: l.GivenUp, Restarts: l.Restarts,
+		Looked: b.At, Unclaimed: int64(b.Unclaimed), LivePositions: b.Live,
 		BacklogWindows: int64(b.Windows), BacklogPositions: b.Positions, Rebuilt: b.Rebuilt, Unrecoverable: b.Unrecoverable,
 	}
 	m := &s.Measured
@@ -109,6 +112,7 @@ func flowView(p *looked) *view.Flow {
 		BudgetBytes: f.Budget, Granted: f.Used + f.Granted, Used: f.Used, Saturation: min(f.Saturation, 1), WarmUp: f.WarmingUp,
 		Backpressure: f.State.String(), Stuck: view.StuckLevels[f.Stuck], SinkBottleneck: f.SinkIsBottleneck,
 		LimitBytes: f.Limit, Expansion: f.Expansion, ResidentBytes: f.Resident, MemoryLimit: f.MemoryLimit,
+		MemoryIgnored: f.MemoryIgnored, Fill: f.Waiting,
 		Paused: f.Paused, StateChanges: f.Changes, WriteFailures: f.WriteFailures,
 	}
 	if f.Stuck > flow.Moving {

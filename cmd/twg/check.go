@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -32,13 +33,28 @@ type checkedPlugin struct {
 	caps        sdk.Capabilities
 }
 
+// fileMode returns a file's permissions.
+func fileMode(path string) (fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
 // errInterrupted: a signal came while the plugins were being asked.
 var errInterrupted = errors.New("stopped by a signal")
 
 // checkFile reads a file and asks its plugins. The error is only about reading
 // and the plugin directory; what is wrong with the file is in its diagnostics.
 func (a *app) checkFile(ctx context.Context, name string) (*checkedFile, error) {
-	return a.checkParts(ctx, name, everyPart)
+	f, err := a.checkParts(ctx, name, everyPart)
+	if err != nil || f.missing > 0 || f.diags.HasErrors() {
+		return f, err
+	}
+	f.diags = append(f.diags, config.CheckMemory(f.config, memoryCeilings(f).Usual, bytesText)...)
+	f.diags.Sort()
+	return f, nil
 }
 
 // checkParts is checkFile for a command that needs only some of the plugins.
@@ -47,7 +63,7 @@ func (a *app) checkParts(ctx context.Context, name string, asked parts) (*checke
 	if err != nil {
 		return nil, err
 	}
-	c, diags := config.Load(name, src, config.Env{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile})
+	c, diags := config.Load(name, src, config.Env{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, Mode: fileMode})
 	f := &checkedFile{config: c, diags: diags}
 	l, err := a.newLauncher(a.pluginDir(c), a.newLogger(a.stderr, c.Secrets))
 	if err != nil {

@@ -47,6 +47,8 @@ func TestFlowText(t *testing.T) {
 	for want, f := range map[string]pipeline.Flow{
 		"":                                     {},
 		"critical, the sink is the bottleneck": {State: flow.Critical, SinkIsBottleneck: true},
+		"degraded, 3 writes failed in a row":   {State: flow.Degraded, WriteFailures: 3},
+		"critical, source paused":              {State: flow.Critical, Paused: true},
 		"stuck for 5m0s":                       {Stuck: flow.Suspected, Stalled: 300e9},
 	} {
 		if got := flowText(f); got != want {

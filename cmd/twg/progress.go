@@ -104,6 +104,12 @@ func flowText(f pipeline.Flow) string {
 	if f.State != flow.Normal {
 		parts = append(parts, f.State.String())
 	}
+	if f.WriteFailures > 0 {
+		parts = append(parts, grouped(int64(f.WriteFailures))+" writes failed in a row")
+	}
+	if f.Paused {
+		parts = append(parts, "source paused")
+	}
 	if f.SinkIsBottleneck {
 		parts = append(parts, "the sink is the bottleneck")
 	}

@@ -2,7 +2,7 @@
 # offer besides. docs/config.md explains them.
 
 plugin_dir   = "./bin"
-memory_limit = "1GiB"
+memory_limit = "2GiB"
 
 # Health, metrics and twg top.
 admin {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -35,6 +36,16 @@ func (a *Admin) Loopback() bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Complete reports whether the block says where the host answers, and with which
+// token if with any, whatever else may be wrong with the file. nil: it does not.
+func (a *Admin) Complete() bool {
+	if a == nil || a.Address == "" {
+		return false
+	}
+	_, wanted := a.attrs[tokenName]
+	return !wanted || a.Token != ""
 }
 
 var adminAttributes = []attribute[*Admin]{
@@ -82,6 +93,26 @@ func (d *decoder) checkToken(body *hclsyntax.Body, a *Admin) {
 	expr := body.Attributes[tokenName].Expr
 	if v, diags := expr.Value(d.context()); diags.HasErrors() || !v.IsMarked() {
 		d.problem(expr.Range(), "Token in the file", `Who may read the file could use it. Write env("TWG_ADMIN_TOKEN") or file("...").`)
+	}
+	d.checkTokenFile(expr)
+}
+
+// checkTokenFile warns of a token in a file that every user of the machine may
+// read: it is looked at only where the expression is file("path") itself.
+func (d *decoder) checkTokenFile(expr hclsyntax.Expression) {
+	call, ok := expr.(*hclsyntax.FunctionCallExpr)
+	if d.mode == nil || !ok || call.Name != "file" || len(call.Args) != 1 {
+		return
+	}
+	path, diags := call.Args[0].Value(d.context())
+	path, _ = path.Unmark()
+	if diags.HasErrors() || path.Type() != cty.String || path.IsNull() || !path.IsKnown() {
+		return
+	}
+	const others = 0o004
+	if mode, err := d.mode(path.AsString()); err == nil && mode.Perm()&others != 0 {
+		d.diags = append(d.diags, d.doc.warningAt(expr.Range(), "Token that others can read", fmt.Sprintf(
+			"Every user of this machine may read the file (its mode is %#o). Take that right away: chmod o-r.", mode.Perm())))
 	}
 }
 

@@ -22,6 +22,8 @@ type Config struct {
 	Pipelines []*Pipeline
 	// Secrets hides the values of env() and file() in text for people.
 	Secrets *Secrets
+
+	top place
 }
 
 // Role is which half of the work a host does for a pipeline.

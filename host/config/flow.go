@@ -84,6 +84,9 @@ func (d *decoder) addFlow(p *Pipeline, b *hclsyntax.Block) {
 		d.unknownBlock(inner, "in a flow block", nil)
 	}
 	d.flowOrder(&p.Flow)
+	if f := &p.Flow; f.RecordSize > p.MemoryBudget && p.MemoryBudget > 0 {
+		d.problem(f.at("record_size_est_bytes"), "Record larger than the budget", "record_size_est_bytes is what each record counts as at least; it must not be more than memory_budget.")
+	}
 }
 
 // flowOrder checks that each step is at least as high as the one before. An

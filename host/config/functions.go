@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,8 @@ type Env struct {
 	// ReadFile is os.ReadFile. Relative paths are relative to the directory
 	// that twg was started in.
 	ReadFile func(path string) ([]byte, error)
+	// Mode is the permissions of what ReadFile reads; nil: nobody looks at them.
+	Mode func(path string) (fs.FileMode, error)
 }
 
 // maxFileValue bounds what file() reads into a setting.

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,10 +131,16 @@ func goldenEnv() Env {
 	return Env{
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		ReadFile: func(path string) ([]byte, error) {
-			if path == "secret.txt" {
+			if path == "secret.txt" || path == "open.txt" {
 				return []byte("hunter2-from-file\n"), nil
 			}
 			return nil, os.ErrNotExist
+		},
+		Mode: func(path string) (fs.FileMode, error) {
+			if path == "open.txt" {
+				return 0o644, nil
+			}
+			return 0o640, nil
 		},
 	}
 }

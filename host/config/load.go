@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -26,8 +27,9 @@ func Load(filename string, src []byte, env Env) (*Config, Diagnostics) {
 	if body == nil {
 		return c, d.diags
 	}
-	d.functions = functions(env, d.doc.secrets)
+	d.functions, d.mode = functions(env, d.doc.secrets), env.Mode
 	d.file(body, c)
+	d.diags = append(d.diags, CheckDelays(c)...)
 	d.diags.Sort()
 	return c, d.diags
 }
@@ -37,6 +39,7 @@ type decoder struct {
 	doc       *document
 	diags     Diagnostics
 	functions map[string]function.Function
+	mode      func(path string) (fs.FileMode, error)
 	locals    map[string]cty.Value
 }
 
@@ -47,7 +50,7 @@ func (d *decoder) problem(r hcl.Range, summary, detail string) {
 // file decodes the top level.
 func (d *decoder) file(body *hclsyntax.Body, c *Config) {
 	d.readLocals(body)
-	decodeAttributes(d, body, "at the top of the file", fileAttributes, c, nil)
+	c.top = place{doc: d.doc, attrs: decodeAttributes(d, body, "at the top of the file", fileAttributes, c, nil)}
 	names := map[string]bool{}
 	for _, b := range body.Blocks {
 		switch b.Type {

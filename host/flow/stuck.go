@@ -64,12 +64,18 @@ type Stuck struct {
 // NewStuck returns a detector that suspects nothing.
 func NewStuck(cfg StuckConfig) *Stuck { return &Stuck{cfg: cfg} }
 
+// maxGap is the most that passes between two looks of a host that runs. After a
+// longer time the host itself stood still, as a container that was frozen does:
+// that nothing became durable meanwhile is no sign.
+const maxGap = 10 * time.Second
+
 // Observe looks at the signs and returns the level. Call it every second or
-// so. The time between two looks counts as standstill only if both saw one.
+// so. The time between two looks counts as standstill only if both saw one, and
+// no more than maxGap of it.
 func (s *Stuck) Observe(now time.Time, g Signs) Level {
 	still := !g.Progress && g.Work && g.Memory >= s.cfg.Memory && g.Fill < s.cfg.Empty
 	if still && s.still {
-		s.stalled += now.Sub(s.last)
+		s.stalled += min(now.Sub(s.last), maxGap)
 	}
 	s.last, s.still = now, still
 	s.noteProgress(now, g.Progress)

@@ -59,6 +59,19 @@ func TestWhatIsNotStuck(t *testing.T) {
 	}
 }
 
+// A host that was frozen for an hour, and finds all as it was, is not stuck for
+// that hour.
+func TestFrozenIsNotStuck(t *testing.T) {
+	s := NewStuck(DefaultStuck)
+	watch(s, 0, time.Minute, standstill)
+	if got := watch(s, time.Hour, time.Hour+3*time.Minute, standstill); got != Moving || s.Stalled() != 4*time.Minute+maxGap {
+		t.Errorf("%s, stalled for %s", got, s.Stalled())
+	}
+	if got := watch(s, time.Hour+3*time.Minute, time.Hour+4*time.Minute, standstill); got != Suspected {
+		t.Errorf("%s, stalled for %s: it does not go on", got, s.Stalled())
+	}
+}
+
 // It clears only after sustained progress: one receipt does not.
 func TestStuckClears(t *testing.T) {
 	s := NewStuck(DefaultStuck)

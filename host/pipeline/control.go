@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/twg-io/twg/host/flow"
@@ -60,10 +61,13 @@ type control struct {
 	// looked at. What comes and goes between two looks is no queue.
 	least, fill int64
 	failures    int // of writes, in a row
-	answers     int64
-	seenAnswers int64 // at the last look
-	looked      time.Time
-	heard       time.Time // when the source last told where streams end
+	// failing is the newest of those failures, failingSince the time of the first.
+	failing      error
+	failingSince time.Time
+	answers      int64
+	seenAnswers  int64 // at the last look
+	looked       time.Time
+	heard        time.Time // when the source last told where streams end
 }
 
 func newControl(cfg *Config) control {
@@ -90,22 +94,47 @@ func (c *control) see(waiting int64) {
 
 // answered notes what a receipt says of the sink's writes.
 func (c *control) answered(outcomes []sdk.Outcome) {
-	refused := false
+	refused := -1
 	for i := range outcomes {
 		switch outcomes[i].Kind {
 		case sdk.Durable:
-			c.failures = 0
+			c.writesWork()
 			c.answers++
 			c.adm.Acked()
 			return
 		case sdk.Retryable:
-			refused = true
+			refused = i
 		}
 	}
-	if refused {
-		c.failures++
+	if refused >= 0 {
+		c.writeFailed(fmt.Errorf("the sink refuses %s for now: %s", outcomes[refused].Stream, outcomes[refused].Reason))
 	}
 }
+
+// answered notes a receipt, and says when refusals begin and when they are over.
+// What ends a session is said there.
+func (p *Pipeline) answered(outcomes []sdk.Outcome) {
+	before := p.flow.failures
+	p.flow.answered(outcomes)
+	switch now := p.flow.failures; {
+	case before == 0 && now > 0:
+		p.log.Warn("the sink refuses what it was sent; it is sent again until it is taken", "error", p.flow.failing)
+	case before > 0 && now == 0:
+		p.log.Info("the sink takes writes again", "failed", before)
+	}
+}
+
+// writeFailed notes why a write has failed, or a session with it.
+func (c *control) writeFailed(err error) {
+	c.failures++
+	c.failing = err
+	if c.failingSince.IsZero() {
+		c.failingSince = time.Now()
+	}
+}
+
+// writesWork: one has worked, or there is none that could.
+func (c *control) writesWork() { c.failures, c.failing, c.failingSince = 0, nil, time.Time{} }
 
 // expansion is what a byte of a span took of the budget: the frame's own
 // overhead, times what the source says about the span.

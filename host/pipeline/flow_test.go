@@ -243,7 +243,7 @@ func TestSinkThatComesAndGoes(t *testing.T) {
 				}
 				r.pass(20 * time.Second)
 				s, got := r.flow(), r.p.Status().Records
-				if s.Changes > 4*minutes || s.Changes == 0 || got < 1000 {
+				if s.Changes > minutes || s.Changes == 0 || got < 1000 {
 					t.Errorf("%d changes of state in %d minutes, %d records, %+v", s.Changes, minutes, got, s)
 				}
 				t.Logf("%v down, %v up: %.1f changes a minute, %d records", half, half, float64(s.Changes)/minutes, got)
@@ -295,7 +295,7 @@ func TestSlowSinkIsNotStuck(t *testing.T) {
 					}
 				}
 				s := r.flow()
-				if s.SinkIsBottleneck != c.bottleneck || s.Changes > 4*60 {
+				if s.SinkIsBottleneck != c.bottleneck || s.Changes > 6 {
 					t.Errorf("%+v", s)
 				}
 				t.Logf("%s: %d changes of state in an hour, %.0f %% waiting", name, s.Changes, s.Waiting*100)

@@ -32,9 +32,13 @@ type Flow struct {
 	Memory                float64
 	MemoryIgnored         bool
 	// Waiting is the part of the budget that waited for the sink all the time
-	// between the last two looks; WriteFailures are the sink's, in a row.
+	// between the last two looks. WriteFailures are the sink's, in a row, lost
+	// sessions among them; WriteError is the newest, WriteFailing the time of the
+	// first.
 	Waiting       float64
 	WriteFailures int
+	WriteError    error
+	WriteFailing  time.Time
 	// Stuck is how sure the detector is, Stalled how long the standstill that it
 	// suspects has lasted.
 	Stuck   flow.Level
@@ -50,7 +54,7 @@ func (c *control) status() Flow {
 		WarmingUp: a.WarmingUp(), Expansion: a.Ratio(),
 		State: c.pressure.State(), Fraction: c.pressure.Fraction(), Paused: c.pressure.Paused(), Changes: c.pressure.Changes(),
 		Resident: c.resident, MemoryLimit: c.limit, Memory: c.memory(), MemoryIgnored: c.pressure.Stale(),
-		Waiting: float64(max(c.fill, 0)) / float64(a.Budget()), WriteFailures: c.failures,
+		Waiting: float64(max(c.fill, 0)) / float64(a.Budget()), WriteFailures: c.failures, WriteError: c.failing, WriteFailing: c.failingSince,
 		Stuck: c.stuck.Level(), Stalled: c.stuck.Stalled(), SinkIsBottleneck: c.neck.Is(),
 	}
 }

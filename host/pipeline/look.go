@@ -21,6 +21,9 @@ func (p *Pipeline) look() {
 	if now.Sub(c.looked) < every {
 		return
 	}
+	if p.out.ses != nil && len(p.out.items) == 0 {
+		c.writesWork() // what the sink refused is wanted no more: its streams are gone
+	}
 	c.see(p.waiting())
 	c.looked, c.fill, c.least = now, c.least, -1
 	budget := float64(c.adm.Budget())

@@ -1,14 +1,20 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twg-io/twg/host/flow"
 	"github.com/twg-io/twg/sdk"
 )
 
@@ -304,6 +310,70 @@ func TestSecondaryIsMeasured(t *testing.T) {
 		}
 		if gate.Latency.Sum > .1 {
 			t.Errorf("the gate's latency is the secondary's: %v", gate.Latency)
+		}
+	})
+}
+
+// A sink that opens sessions, and in which no write works, is failing since the
+// first one, whether it refuses writes or ends its sessions. One that has
+// nothing left to write is not.
+func TestObserveWritesThatFail(t *testing.T) {
+	for name, fail := range map[string]func(w *fakeWriter, b *sdk.Batch){
+		"refused": func(w *fakeWriter, b *sdk.Batch) {
+			w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Retryable, "the disk is full"))
+		},
+		"the session ends": func(w *fakeWriter, _ *sdk.Batch) { w.ses.Fail(errors.New("the disk is full")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var works atomic.Bool
+			var log bytes.Buffer // written under the handler's lock, read when all is over
+			following(t, func(c *Config, _ *fakeTopic, s *fakeSink) {
+				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				s.script = func(w *fakeWriter, b *sdk.Batch) bool {
+					if !works.Load() {
+						fail(w, b)
+					}
+					return !works.Load()
+				}
+			}, func(p *Pipeline, _ *fakeTopic, _ *fakeSink) {
+				time.Sleep(time.Minute)
+				f := p.Status().Flow
+				if !near(time.Since(f.WriteFailing), time.Minute) || f.WriteError == nil || !strings.Contains(f.WriteError.Error(), "the disk is full") || f.WriteFailures < 5 {
+					t.Errorf("after a minute: %d failures, since %s: %v", f.WriteFailures, f.WriteFailing, f.WriteError)
+				}
+				works.Store(true)
+				time.Sleep(time.Minute)
+				if f := p.Status().Flow; !f.WriteFailing.IsZero() || f.WriteError != nil || f.WriteFailures != 0 {
+					t.Errorf("once writes work: %+v", f)
+				}
+			})
+			if said := log.String(); !strings.Contains(said, "the disk is full") || strings.Count(said, "takes writes again") != 1 || strings.Count(said, "the sink refuses what it was sent") > 1 {
+				t.Errorf("the log:\n%s", said)
+			}
+		})
+	}
+}
+
+// Streams that go elsewhere take with them what the sink refused.
+func TestRefusedAndRevoked(t *testing.T) {
+	following(t, func(_ *Config, _ *fakeTopic, s *fakeSink) {
+		s.script = func(w *fakeWriter, b *sdk.Batch) bool {
+			w.ses.Report(sdk.AllOutcome(w.ses.ID, b, sdk.Retryable, "the disk is full"))
+			return true
+		}
+	}, func(p *Pipeline, _ *fakeTopic, _ *fakeSink) {
+		time.Sleep(10 * time.Second)
+		if f := p.Status().Flow; f.State != flow.Degraded || f.WriteFailures == 0 {
+			t.Errorf("refused: %+v", f)
+		}
+		r := p.cfg.Source.(*fakeSource).reader()
+		r.mu.Lock()
+		runs := slices.Collect(maps.Values(r.byStream))
+		r.mu.Unlock()
+		r.ev.Lost(runs)
+		time.Sleep(2 * time.Minute)
+		if f := p.Status().Flow; f.State != flow.Normal || f.WriteFailures != 0 || f.WriteError != nil {
+			t.Errorf("with nothing left to write: %+v", f)
 		}
 	})
 }

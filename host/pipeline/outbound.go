@@ -141,7 +141,7 @@ func (p *Pipeline) sessionUp(ses *session) {
 	p.stat.SinkReached, p.stat.SinkError, p.stat.Observed.SinkSince = true, nil, time.Time{}
 	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
 	if len(o.items) == 0 {
-		p.flow.failures = 0 // nothing is there to be written, and to prove it
+		p.flow.writesWork() // nothing is there to be written, and to prove it
 	}
 	for _, it := range o.items {
 		p.send(it)
@@ -167,7 +167,7 @@ func (p *Pipeline) sessionDown(ses *session, err error) {
 		return
 	}
 	o.fails++
-	p.flow.failures++
+	p.flow.writeFailed(err)
 	p.stat.SinkRestarts++
 	p.stat.SinkError = err
 	p.stat.Observed.sinkDown()

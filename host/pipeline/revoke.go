@@ -97,7 +97,7 @@ func (p *Pipeline) receipt(ses *session, r sdk.Receipt) {
 		ses.fail(protocolErrorOf("sink", "%w", err))
 		return
 	}
-	p.flow.answered(r.Outcomes)
+	p.answered(r.Outcomes)
 	it.inFlight++ // held while outcomes may drop runs
 	for i := range r.Outcomes {
 		p.outcome(it, &r.Outcomes[i])

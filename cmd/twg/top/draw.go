@@ -56,16 +56,16 @@ func (m *Model) head() string {
 func (m *Model) lines() []string {
 	var out []string
 	if m.err != nil {
-		out = append(out, bad.Render(clean(m.err.Error())))
+		out = append(out, fold("", clean(m.err.Error()), m.width)...)
 		if m.known {
 			out = append(out, "what follows is old:")
 		}
 	}
 	for _, r := range m.now.Ready.Reasons {
-		out = append(out, bad.Render("✗ "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": "+clean(r.Detail))
+		out = append(out, fold(bad.Render("✗ "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": ", clean(r.Detail), m.width)...)
 	}
 	for _, r := range m.now.Ready.Notes {
-		out = append(out, pale.Render("· "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " "))+": "+clean(r.Detail)))
+		out = append(out, fold(pale.Render("· "+clean(strings.Join(words(r.Pipeline, string(r.Code), r.Part), " ")))+": ", clean(r.Detail), m.width)...)
 	}
 	for i := range m.now.Host.Pipelines {
 		out = append(out, "")
@@ -86,7 +86,7 @@ func (m *Model) pipeline(p *view.Pipeline) []string {
 		out = append(out, m.rates(p), m.gate(p))
 	}
 	if f := p.Flow; f != nil {
-		out = append(out, budget(f), machine(f))
+		out = append(append(append(out, budget(f)), memory(f)...), machine(f))
 	}
 	if p.Role.Ingests() {
 		out = append(out, sink(&p.Sink))
@@ -120,6 +120,26 @@ func wrap(line string, width int) []string {
 	return append(out, now)
 }
 
+// fold breaks a text at its spaces where it is too long: the end of an error is
+// what says most. A word that is longer than a line is cut off.
+func fold(head, text string, width int) []string {
+	const indent = "  "
+	var out []string
+	now, empty := head, true
+	for word := range strings.SplitSeq(text, " ") {
+		switch {
+		case empty:
+			now += word
+		case lipgloss.Width(now)+1+lipgloss.Width(word) <= width:
+			now += " " + word
+		default:
+			out, now = append(out, now), indent+word
+		}
+		empty = false
+	}
+	return append(out, now)
+}
+
 // sparkColumns is the width of a sparkline.
 const sparkColumns = 20
 
@@ -141,20 +161,77 @@ func (m *Model) gate(p *view.Pipeline) string {
 	return named("gate", text)
 }
 
-// barColumns is the width of the budget's bar.
+// barColumns is the width of a bar.
 const barColumns = 20
 
+// bar shows a part from 0 to 1.
+func bar(part float64) string {
+	full := int(min(max(part, 0), 1) * barColumns)
+	return "[" + strings.Repeat("█", full) + strings.Repeat("·", barColumns-full) + "]"
+}
+
+// budget is about what is in force: the bar of a host that warms up, or is under
+// pressure, is full before the whole budget is.
 func budget(f *view.Flow) string {
-	full := int(min(max(f.Saturation, 0), 1) * barColumns)
-	text := fmt.Sprintf("[%s%s] %.0f %% of %s · used %s", strings.Repeat("█", full), strings.Repeat("·", barColumns-full), 100*f.Saturation,
-		size(float64(f.BudgetBytes)), size(float64(f.Used)))
+	text := fmt.Sprintf("%s %.0f %% of %s", bar(f.Saturation), 100*f.Saturation, size(float64(inForce(f))))
+	if inForce(f) < f.BudgetBytes {
+		text += " in force · budget " + size(float64(f.BudgetBytes))
+	}
+	text += " · used " + size(float64(f.Used))
 	if f.Granted > 0 {
 		text += " · granted " + size(float64(f.Granted))
+	}
+	if f.Expansion > 0 {
+		text += fmt.Sprintf(" · expansion %.1f", f.Expansion)
 	}
 	if f.WarmUp {
 		text += " · warming up"
 	}
 	return named("budget", text)
+}
+
+// inForce is what Saturation is a part of.
+func inForce(f *view.Flow) int64 {
+	if f.LimitBytes > 0 {
+		return f.LimitBytes
+	}
+	return f.BudgetBytes
+}
+
+// memory is that of host and plugins against their limit.
+func memory(f *view.Flow) []string {
+	switch {
+	case f.ResidentBytes <= 0:
+		return nil
+	case f.MemoryLimit <= 0:
+		return []string{named("memory", size(float64(f.ResidentBytes))+" · no limit is known")}
+	}
+	text := bar(ratio(f)) + " " + memoryText(f)
+	if f.MemoryIgnored {
+		text += " · counts for nothing: hardly anything is held"
+	}
+	return []string{named("memory", text)}
+}
+
+func ratio(f *view.Flow) float64 { return float64(f.ResidentBytes) / float64(f.MemoryLimit) }
+
+func memoryText(f *view.Flow) string {
+	return fmt.Sprintf("%.0f %% of %s", 100*ratio(f), size(float64(f.MemoryLimit)))
+}
+
+// pressed says what else the machine sees and does.
+func pressed(f *view.Flow) []string {
+	var parts []string
+	if f.Fill >= .01 {
+		parts = append(parts, fmt.Sprintf("%.0f %% waits for the sink", 100*f.Fill))
+	}
+	if f.WriteFailures > 0 {
+		parts = append(parts, count(int64(f.WriteFailures))+" writes failed in a row")
+	}
+	if f.Paused {
+		parts = append(parts, "SOURCE PAUSED")
+	}
+	return parts
 }
 
 // machine shows all states with the one that is marked.
@@ -169,7 +246,7 @@ func machine(f *view.Flow) string {
 		}
 		parts = append(parts, s)
 	}
-	text := strings.Join(parts, " ") + " · stuck: " + f.Stuck
+	text := strings.Join(append([]string{strings.Join(parts, " ")}, pressed(f)...), " · ") + " · stuck: " + f.Stuck
 	if f.SinkBottleneck {
 		text += " · " + bad.Render("the sink is the bottleneck")
 	}

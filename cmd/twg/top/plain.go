@@ -99,9 +99,15 @@ func state(pipeline string, v *health.Verdict) string {
 }
 
 func flowLine(f *view.Flow) string {
-	text := fmt.Sprintf("budget %.0f %%", 100*f.Saturation)
+	text := fmt.Sprintf("budget %.0f %% of %s", 100*f.Saturation, size(float64(inForce(f))))
+	if f.ResidentBytes > 0 && f.MemoryLimit > 0 {
+		text += ", memory " + memoryText(f)
+	}
 	if f.Backpressure != "" {
 		text += ", " + f.Backpressure
+	}
+	for _, p := range pressed(f) {
+		text += ", " + p
 	}
 	if f.Stuck != "" && f.Stuck != "none" {
 		text += ", STUCK: " + f.Stuck
@@ -131,9 +137,12 @@ func laneParts(l *view.Lane) []string {
 	say(l.GivenUp, "given up")
 	say(l.Rebuilt, "rebuilt")
 	if l.BacklogPositions > 0 {
-		parts = append(parts, fmt.Sprintf("%s to rebuild in %s windows", count(l.BacklogPositions), count(l.BacklogWindows)))
+		parts = append(parts, fmt.Sprintf("%s to rebuild in %s windows, %s unclaimed", count(l.BacklogPositions), count(l.BacklogWindows), count(l.Unclaimed)))
 	}
 	say(l.Unrecoverable, "LOST")
+	if l.Recovers && !l.Known() {
+		parts = append(parts, "backlog not known yet")
+	}
 	if parts == nil {
 		return []string{"nothing to rebuild"}
 	}

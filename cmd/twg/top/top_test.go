@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -59,10 +60,12 @@ func at(seconds int) Look {
 					{Topic: "orders", Partition: 1, Committed: 90, Frontier: 100, Tail: 120, End: 123456, Lag: 123366, LagSeconds: 95},
 				},
 				Lanes: []view.Lane{{Name: "lake", Live: true, Recovers: true, Open: true, Delivered: 800, ShedRows: 150, Latency: view.Histogram{Bounds: []float64{.1, 1}, Counts: []uint64{7, 1, 0}, Sum: 1}, SetAside: 5, GivenUp: 6,
-					BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
+					Looked: now, Unclaimed: 1, BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
 				Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7, Restarts: 2}, {Name: "postgres", Part: "sink db", PID: 8}, {Name: "parquet", Part: "sink lake"}},
-				Flow:    &view.Flow{BudgetBytes: 128 << 20, Granted: 64 << 20, Used: 12 << 20, Saturation: .42, WarmUp: true, Backpressure: "degraded", Stuck: "none", SinkBottleneck: true}},
-			{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "copy", Recovers: true}}},
+				Flow: &view.Flow{BudgetBytes: 128 << 20, Granted: 64 << 20, Used: 12 << 20, Saturation: .375, LimitBytes: 32 << 20, Expansion: 2.5, WarmUp: true,
+					ResidentBytes: 450 << 20, MemoryLimit: 512 << 20, Fill: .08, Paused: true, WriteFailures: 3,
+					Backpressure: "degraded", Stuck: "none", SinkBottleneck: true}},
+			{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "copy", Recovers: true, Looked: now}, {Name: "new", Recovers: true}}},
 		}},
 		Ready: health.Verdict{Reasons: []health.Reason{{Code: health.SinkFailing, Pipeline: "orders", Part: "db", Detail: "connection refused"}},
 			Notes: []health.Reason{{Code: health.PluginDown, Pipeline: "orders", Part: "sink lake", Detail: "plugin parquet: no process runs"}}},
@@ -313,5 +316,52 @@ func TestClientBringsToken(t *testing.T) {
 	defer s.Close()
 	if _, err := NewClient(s.Listener.Addr().String(), "secret").Look(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each thing that flow control says, and metrics tell, is on the screen.
+func TestShowsFlow(t *testing.T) {
+	const screen = 200 // wide enough for every line
+	show := func(f view.Flow) string {
+		l := at(59)
+		l.Host.Pipelines[0].Flow = &f
+		m := fed(l)
+		m.width, m.height = screen, screen
+		return m.View()
+	}
+	fields := reflect.TypeFor[view.Flow]()
+	before := show(*at(59).Host.Pipelines[0].Flow)
+	for i := range fields.NumField() {
+		f := *at(59).Host.Pipelines[0].Flow
+		name := fields.Field(i).Name
+		switch v := reflect.ValueOf(&f).Elem().Field(i); {
+		case name == "StuckSince" || name == "StateChanges": // history, for metrics
+			continue
+		case v.Kind() == reflect.Bool:
+			v.SetBool(!v.Bool())
+		case v.Kind() == reflect.Float64:
+			v.SetFloat(v.Float() + .125)
+		case v.Kind() == reflect.String:
+			v.SetString(map[string]string{"Backpressure": "critical", "Stuck": "warn"}[name])
+		default:
+			v.SetInt(v.Int() * 2)
+		}
+		if show(f) == before {
+			t.Errorf("%s is not shown", name)
+		}
+	}
+}
+
+// A reason that is longer than a line goes on in the next: its end says why.
+func TestFoldsReasons(t *testing.T) {
+	l := at(1)
+	l.Ready.Reasons[0].Detail = strings.Repeat("connect to one address after the other: ", 8) + "permission denied at last"
+	if got := fed(l).View(); !strings.Contains(got, "permission denied at last") {
+		t.Errorf("the end is cut off:\n%s", got)
+	}
+	m := fed(at(1))
+	m.Update(looked{err: errors.New(strings.Repeat("a long way to the cause: ", 12) + "no route at last")})
+	if got := m.View(); !strings.Contains(got, "no route at last") {
+		t.Errorf("the end is cut off:\n%s", got)
 	}
 }

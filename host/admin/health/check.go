@@ -105,6 +105,8 @@ func (c *check) sink() {
 		c.reason(SinkFailing, s.Name, s.Failed.Since, s.Failed.Text)
 	case !s.Open:
 		c.reason(SinkFailing, s.Name, time.Time{}, "no session is open yet")
+	case s.WritesFail.Wrong() && c.p.Flow != nil && c.p.Flow.WriteFailures >= WritesFailTimes && c.now.Sub(s.WritesFail.Since) >= WritesFailAfter:
+		c.reason(SinkFailing, s.Name, s.WritesFail.Since, "a session is open, but no write works: "+s.WritesFail.Text)
 	}
 }
 
@@ -130,6 +132,9 @@ func (c *check) lanes() {
 		}
 		switch {
 		case !l.RecoveryFailed.Wrong():
+			if !c.p.Role.Ingests() && !l.Known() {
+				c.reason(Starting, l.Name, time.Time{}, "recovery has not looked yet what is to be rebuilt")
+			}
 		case c.p.Role.Ingests():
 			c.note(RecoveryFailing, l.Name, l.RecoveryFailed)
 		default:

@@ -17,6 +17,15 @@ type Limits struct {
 	UnreachableAfter, MaxCommitAge time.Duration
 }
 
+// WritesFailAfter is how long, and WritesFailTimes how often, all writes of the
+// gating sink may have failed before it counts, while a session is open. After a
+// plugin was killed once, a sink that confirms when it closes a file needs its time
+// to show that writes work again.
+const (
+	WritesFailAfter = 10 * time.Second
+	WritesFailTimes = 2
+)
+
 // SilentAfter is how long a pipeline may say nothing before it counts as
 // unresponsive. Whether that is a deadlock, which only a new process ends, is
 // for the watchdog to say.

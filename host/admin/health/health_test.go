@@ -50,9 +50,18 @@ var readyCases = map[string]readyCase{
 	"no assignment":              {breaks: func(p *view.Pipeline, _ time.Time) { p.Streams = nil }, want: []Code{NoAssignment}},
 	"sink failing":               {breaks: func(p *view.Pipeline, now time.Time) { p.Sink.Open, p.Sink.Failed = false, fault(now, time.Second) }, want: []Code{SinkFailing}, says: "why"},
 	"sink not open yet":          {breaks: func(p *view.Pipeline, _ time.Time) { p.Sink.Open = false }, want: []Code{SinkFailing}},
-	"not durable, just":          {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
-	"not durable, not yet":       {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
-	"not committed":              {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
+	"writes fail, just": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, 10*time.Second), 2
+	}, want: []Code{SinkFailing}, says: "no write works: why"},
+	"writes fail, not yet": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, 10*time.Second-1), 9
+	}},
+	"one write has failed, the next takes its time": {breaks: func(p *view.Pipeline, now time.Time) {
+		p.Sink.WritesFail, p.Flow.WriteFailures = fault(now, time.Minute), 1
+	}},
+	"not durable, just":    {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2 * time.Minute) }, want: []Code{CommitAge}, says: "not durable"},
+	"not durable, not yet": {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Oldest = now.Add(-2*time.Minute + 1) }},
+	"not committed":        {breaks: func(p *view.Pipeline, now time.Time) { p.Gate.Durable = now.Add(-time.Hour) }, want: []Code{CommitAge}, says: "not committed"},
 	"commits fail": {breaks: func(p *view.Pipeline, now time.Time) {
 		p.Gate.Durable, p.Gate.CommitFailed = now.Add(-time.Hour), fault(now, time.Hour)
 	}, want: []Code{CommitAge}, says: "cannot be committed: why"},
@@ -61,6 +70,10 @@ var readyCases = map[string]readyCase{
 	"recovery fails beside":        {breaks: func(p *view.Pipeline, now time.Time) { p.Lanes[0].RecoveryFailed = fault(now, time.Hour) }, notes: []Code{RecoveryFailing}},
 	"recovery alone fails":         {breaks: func(p *view.Pipeline, now time.Time) { *p = recoverer(p, fault(now, time.Hour)) }, want: []Code{RecoveryFailing}, says: "why"},
 	"recovery alone needs no gate": {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}) }},
+	"recovery alone has not looked": {breaks: func(p *view.Pipeline, _ time.Time) {
+		*p = recoverer(p, view.Fault{})
+		p.Lanes[0].Looked = time.Time{}
+	}, want: []Code{Starting}, says: "has not looked"},
 	"recovery alone, no process":   {breaks: func(p *view.Pipeline, _ time.Time) { *p = recoverer(p, view.Fault{}); p.Plugins[2].PID = 0 }, want: []Code{PluginDown}},
 	"it says nothing":              {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-SilentAfter) }, want: []Code{Unresponsive}},
 	"it has said nothing for long": {breaks: func(p *view.Pipeline, now time.Time) { p.Answered = now.Add(-time.Hour) }, want: []Code{Unresponsive}},
@@ -108,7 +121,7 @@ func TestReady(t *testing.T) {
 // recoverer is the pipeline in a host that only rebuilds.
 func recoverer(p *view.Pipeline, f view.Fault) view.Pipeline {
 	return view.Pipeline{Name: p.Name, Role: view.RoleRecovery, Answered: p.Answered, Plugins: p.Plugins,
-		Lanes: []view.Lane{{Name: "lake", Recovers: true, RecoveryFailed: f}}}
+		Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: p.Answered, RecoveryFailed: f}}}
 }
 
 func codes(rs []Reason) (out []Code) {

@@ -210,9 +210,12 @@ func uncommitted(streams []view.Stream) (n float64) {
 }
 
 func furthestBehind(lanes []view.Lane) (n float64, ok bool) {
-	for _, l := range lanes {
-		if l.Recovers {
+	for i := range lanes {
+		switch l := &lanes[i]; {
+		case l.Known():
 			n, ok = max(n, float64(l.BacklogPositions)), true
+		case l.Recovers:
+			return 0, false // it may be the one
 		}
 	}
 	return n, ok

@@ -29,7 +29,7 @@ func exists(name string) bool {
 func labelsOf(name string) []string {
 	for _, m := range all() {
 		if m.name == name || m.kind == histogram && strings.HasPrefix(name, m.name+"_") {
-			return append(slices.Clone(m.labels), "le", "instance", "job")
+			return append(slices.Clone(m.labels), "le", "instance", "job", "alertname")
 		}
 	}
 	return nil
@@ -66,6 +66,7 @@ func dashboard(t *testing.T) []panel {
 var (
 	inLegend = regexp.MustCompile(`{{(\w+)}}`)
 	selector = regexp.MustCompile(`(twg_[a-z_]+)\{([^}]*)\}`)
+	grouping = regexp.MustCompile(`\b(?:by|on|without|ignoring|group_left) ?\(([^)]+)\)`)
 	matcher  = regexp.MustCompile(`(\w+)(?:=~|!~|!=|=)"`)
 )
 
@@ -111,6 +112,13 @@ func checkLabels(t *testing.T, title, expr, legend string) {
 		}
 	}
 	names := metricName.FindAllString(expr, -1)
+	for _, m := range grouping.FindAllStringSubmatch(expr, -1) {
+		for l := range strings.SplitSeq(m[1], ",") {
+			if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(labelsOf(n), strings.TrimSpace(l)) }) {
+				t.Errorf("%q: no metric of %s has the label %q", title, expr, l)
+			}
+		}
+	}
 	for _, l := range inLegend.FindAllStringSubmatch(legend, -1) {
 		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(labelsOf(n), l[1]) }) {
 			t.Errorf("%q: no metric of %s has the label %q", title, expr, l[1])

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func full() view.Host {
 		{
 			Name: "orders", Role: view.RoleBoth, Answered: ago(500 * time.Millisecond), Records: 1000, Bytes: 64000, Alarms: 1,
 			Source: view.Source{Name: "kafka-source", Open: true, Restarts: 2, Unreachable: view.Fault{Text: "gone", Since: ago(40 * time.Second)}},
-			Sink: view.Sink{Name: "db", Open: true, Restarts: 3,
+			Sink: view.Sink{Name: "db", Open: true, Restarts: 3, WritesFail: view.Fault{Text: "full", Since: ago(15 * time.Second)},
 				Latency:      view.Histogram{Bounds: []float64{.1, 1}, Counts: []uint64{5, 2, 1}, Sum: 4.5},
 				BatchBytes:   view.Histogram{Bounds: []float64{1024}, Counts: []uint64{7, 1}, Sum: 64000},
 				BatchRecords: view.Histogram{Bounds: []float64{100}, Counts: []uint64{8, 0}, Sum: 1000}},
@@ -41,12 +42,13 @@ func full() view.Host {
 				Latency:      view.Histogram{Bounds: []float64{.1, 1}, Counts: []uint64{1, 2, 3}, Sum: 9.5},
 				BatchBytes:   view.Histogram{Bounds: []float64{1024}, Counts: []uint64{4, 3}, Sum: 32000},
 				BatchRecords: view.Histogram{Bounds: []float64{100}, Counts: []uint64{7, 0}, Sum: 800},
-				SetAside:     5, GivenUp: 6, Restarts: 1, BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
+				SetAside:     5, GivenUp: 6, Restarts: 1, Looked: ago(time.Second), Unclaimed: 1, LivePositions: 4, BacklogWindows: 2, BacklogPositions: 195, Rebuilt: 44, Unrecoverable: 11}},
 			Plugins: []view.Plugin{{Name: "kafka-source", Part: "source", PID: 7, Restarts: 2}, {Name: "postgres", Part: "sink db", PID: 8, Stopped: true}},
 			Flow: &view.Flow{BudgetBytes: 1 << 20, Granted: 1 << 19, Used: 4096, Saturation: 0.5, WarmUp: true, Backpressure: "degraded",
-				Stuck: "none", SinkBottleneck: true, LimitBytes: 1 << 18, Expansion: 1.5, ResidentBytes: 90 << 20, MemoryLimit: 1 << 27, Paused: true, StateChanges: 3, WriteFailures: 2},
+				Stuck: "none", SinkBottleneck: true, LimitBytes: 1 << 18, Expansion: 1.5, ResidentBytes: 90 << 20, MemoryLimit: 1 << 27, Paused: true, StateChanges: 3, WriteFailures: 2, Fill: .25, MemoryIgnored: true},
 		},
-		{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, BacklogPositions: 3}}},
+		{Name: "rebuild", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: now, BacklogPositions: 3}}},
+		{Name: "starts", Role: view.RoleRecovery, Answered: now, Lanes: []view.Lane{{Name: "lake", Recovers: true, Looked: now}, {Name: "log", Recovers: true}}},
 	}}
 }
 
@@ -206,5 +208,31 @@ func BenchmarkScrape(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil))
+	}
+}
+
+// Each thing that flow control says changes some metric.
+func TestFlowHasMetrics(t *testing.T) {
+	fields := reflect.TypeFor[view.Flow]()
+	before := scrape(t, full())
+	for i := range fields.NumField() {
+		name := fields.Field(i).Name
+		if name == "StuckSince" { // since when the level is not none: the level's own history
+			continue
+		}
+		after := full()
+		switch f := reflect.ValueOf(after.Pipelines[0].Flow).Elem().Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(!f.Bool())
+		case reflect.Float64:
+			f.SetFloat(f.Float() + .125)
+		case reflect.String:
+			f.SetString(map[string]string{"Backpressure": "critical", "Stuck": "warn"}[name])
+		default:
+			f.SetInt(f.Int() + 1)
+		}
+		if scrape(t, after) == before {
+			t.Errorf("no metric tells %s", name)
+		}
 	}
 }

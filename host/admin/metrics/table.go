@@ -97,6 +97,7 @@ var gateRows = labelled([]string{"pipeline"}, []of[onePipeline]{
 	row("twg_source_restarts_total", counter, "How often the source was opened again.", func(a onePipeline) float64 { return float64(a.of.Source.Restarts) }),
 	row("twg_source_unreachable_seconds", gauge, "For how long the source's servers have not answered; 0: they do.", func(a onePipeline) float64 { return a.age(a.of.Source.Unreachable.Since) }),
 	row("twg_sink_open", gauge, "1 while a session with the gating sink is open.", func(a onePipeline) float64 { return bit(a.of.Sink.Open) }),
+	row("twg_sink_failing_seconds", gauge, "For how long no write of the gating sink has worked; 0: they do, or there is none.", func(a onePipeline) float64 { return a.age(a.of.Sink.WritesFail.Since) }),
 	row("twg_sink_restarts_total", counter, "How often a session with the gating sink has failed.", func(a onePipeline) float64 { return float64(a.of.Sink.Restarts) }),
 })
 
@@ -104,13 +105,15 @@ var flowRows = labelled([]string{"pipeline"}, []of[*view.Flow]{
 	row("twg_budget_bytes", gauge, "The memory budget.", func(f *view.Flow) float64 { return float64(f.BudgetBytes) }),
 	row("twg_budget_granted_bytes", gauge, "What of the budget is used, or given out to the source.", func(f *view.Flow) float64 { return float64(f.Granted) }),
 	row("twg_budget_used_bytes", gauge, "What of the budget is used.", func(f *view.Flow) float64 { return float64(f.Used) }),
-	row("twg_budget_saturation", gauge, "The used part of the budget, from 0 to 1.", func(f *view.Flow) float64 { return f.Saturation }),
+	row("twg_budget_saturation", gauge, "The used part of what of the budget is in force, from 0 to 1.", func(f *view.Flow) float64 { return f.Saturation }),
 	known("twg_budget_warm_up", gauge, "1 while not all of the budget is given out yet; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.WarmUp), f.Machine() }),
 	known("twg_sink_bottleneck", gauge, "1: the sink is the bottleneck. The budget stays full while memory is low; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.SinkBottleneck), f.Machine() }),
 	known("twg_budget_limit_bytes", gauge, "What of the budget is in force: less while warming up and under pressure; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return float64(f.LimitBytes), f.Machine() }),
 	known("twg_expansion_ratio", gauge, "What a byte of credit that is given to the source is expected to take of the budget; absent while that is not known.", func(f *view.Flow) (float64, bool) { return f.Expansion, f.Expansion > 0 }),
 	known("twg_memory_resident_bytes", gauge, "Resident memory of the host and of all its plugins; absent where it cannot be read.", func(f *view.Flow) (float64, bool) { return float64(f.ResidentBytes), f.ResidentBytes > 0 }),
 	known("twg_memory_limit_bytes", gauge, "What host and plugins may have together; absent if no limit is known.", func(f *view.Flow) (float64, bool) { return float64(f.MemoryLimit), f.MemoryLimit > 0 }),
+	known("twg_memory_ignored", gauge, "1 while memory is high and counts for nothing, because hardly anything is held; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.MemoryIgnored), f.Machine() }),
+	known("twg_channel_fill", gauge, "The part of the budget that waits for the gating sink to take it, from 0 to 1; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return f.Fill, f.Machine() }),
 	known("twg_source_paused", gauge, "1 while the source reads nothing, because of memory or of what waits for the sink; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return bit(f.Paused), f.Machine() }),
 	known("twg_backpressure_changes_total", counter, "How often the state of the backpressure machine has changed; absent without one.", func(f *view.Flow) (float64, bool) { return float64(f.StateChanges), f.Machine() }),
 	known("twg_sink_write_failures", gauge, "Writes of the gating sink that have failed in a row; absent without a backpressure machine.", func(f *view.Flow) (float64, bool) { return float64(f.WriteFailures), f.Machine() }),
@@ -135,10 +138,12 @@ var laneRows = labelled([]string{"pipeline", "sink"}, []of[*view.Lane]{
 	row("twg_lane_set_aside_rows_total", counter, "Rows that the secondary has refused for good.", func(l *view.Lane) float64 { return float64(l.SetAside) }),
 	row("twg_lane_given_up_rows_total", counter, "Rows that the secondary refused again and again, and that are rebuilt from raw.", func(l *view.Lane) float64 { return float64(l.GivenUp) }),
 	row("twg_lane_restarts_total", counter, "How often a session of the live lane has ended.", func(l *view.Lane) float64 { return float64(l.Restarts) }),
-	known("twg_recovery_backlog_windows", gauge, "Windows that are planned and not complete; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogWindows), l.Recovers }),
-	known("twg_recovery_backlog_positions", gauge, "Positions that the secondary lacks; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogPositions), l.Recovers }),
+	known("twg_recovery_backlog_windows", gauge, "Windows that are planned and not complete; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogWindows), l.Known() }),
+	known("twg_recovery_unclaimed_windows", gauge, "Those of the windows on which no host works; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.Unclaimed), l.Known() }),
+	known("twg_recovery_live_positions", gauge, "Positions that the secondary lacks above its live floor: on their way, or of streams that no host has; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.LivePositions), l.Known() }),
+	known("twg_recovery_backlog_positions", gauge, "Positions that the secondary lacks; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.BacklogPositions), l.Known() }),
 	row("twg_recovery_rebuilt_positions_total", counter, "Positions that this host has rebuilt.", func(l *view.Lane) float64 { return float64(l.Rebuilt) }),
-	known("twg_recovery_unrecoverable_positions", gauge, "Positions that the secondary lacks and raw has no longer; absent where this host does not recover.", func(l *view.Lane) (float64, bool) { return float64(l.Unrecoverable), l.Recovers }),
+	known("twg_recovery_unrecoverable_positions", gauge, "Positions that the secondary lacks and raw has no longer; absent where this host does not recover, or has not looked yet.", func(l *view.Lane) (float64, bool) { return float64(l.Unrecoverable), l.Known() }),
 })
 
 var pluginRows = labelled([]string{"pipeline", "part", "plugin"}, []of[*view.Plugin]{
@@ -155,8 +160,8 @@ var (
 	notReady     = newMetric("twg_not_ready", gauge, "1 for each reason why the pipeline is not ready.", "pipeline", "reason")
 	backpressure = newMetric("twg_backpressure_state", gauge, "1 for the state that the backpressure machine is in, 0 for the others.", "pipeline", "state")
 	stuckLevel   = newMetric("twg_stuck_level", gauge, "1 for the level that the stuck detector is at, 0 for the others.", "pipeline", "level")
-	furthest     = newMetric("twg_recovery_furthest_behind_positions", gauge, "Positions that the secondary lacks that lacks most; absent where this host does not recover.", "pipeline")
-	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From a batch's sending to the gating sink to its last answer.", "pipeline", "sink")
+	furthest     = newMetric("twg_recovery_furthest_behind_positions", gauge, "Positions that the secondary lacks that lacks most; absent where this host does not recover, or has not looked yet.", "pipeline")
+	sinkLatency  = newMetric("twg_sink_latency_seconds", histogram, "From when a batch is ready for the gating sink to its last answer; what it waits for the sink to take it counts.", "pipeline", "sink")
 	batchBytes   = newMetric("twg_sink_batch_bytes", histogram, "Frame bytes of the batches that were sent to the gating sink.", "pipeline", "sink")
 	batchRecords = newMetric("twg_sink_batch_records", histogram, "Records of the batches that were sent to the gating sink.", "pipeline", "sink")
 	laneLatency  = newMetric("twg_lane_latency_seconds", histogram, "From a batch's sending to the secondary to its last answer; absent where there is no live lane.", "pipeline", "sink")

@@ -82,6 +82,9 @@ type Sink struct {
 	Open     bool   `json:"open"`
 	Restarts int64  `json:"restarts"`
 	Failed   Fault  `json:"failed,omitzero"`
+	// WritesFail is why the newest write did not work, and since when none has,
+	// in this session and those before.
+	WritesFail Fault `json:"writes_fail,omitzero"`
 	// Latency is in seconds from a batch's sending to its last answer.
 	Latency      Histogram `json:"latency"`
 	BatchBytes   Histogram `json:"batch_bytes"`
@@ -154,7 +157,14 @@ type Lane struct {
 	GivenUp       int64 `json:"given_up"`
 	Restarts      int64 `json:"restarts"`
 
-	BacklogWindows   int64 `json:"backlog_windows"`
+	// Looked is when recovery last looked for what the secondary lacks; zero: never
+	// yet, and what follows is not known.
+	Looked         time.Time `json:"looked,omitzero"`
+	BacklogWindows int64     `json:"backlog_windows"`
+	// Unclaimed are those of the windows on which no host works. LivePositions are
+	// lacking above the live floor: on their way, or of streams that no host has.
+	Unclaimed        int64 `json:"unclaimed_windows"`
+	LivePositions    int64 `json:"live_positions"`
 	BacklogPositions int64 `json:"backlog_positions"`
 	Rebuilt          int64 `json:"rebuilt"`
 	Unrecoverable    int64 `json:"unrecoverable"`
@@ -175,7 +185,7 @@ type Plugin struct {
 // Flow is what flow control says.
 type Flow struct {
 	// Budget in bytes: what may be held, what is held or given out to the source,
-	// and what is held. Saturation is from 0 to 1.
+	// and what is held. Saturation is Used as a part of LimitBytes, from 0 to 1.
 	BudgetBytes int64   `json:"budget_bytes"`
 	Granted     int64   `json:"granted_bytes"`
 	Used        int64   `json:"used_bytes"`
@@ -188,6 +198,10 @@ type Flow struct {
 	// they may have; 0: not known.
 	ResidentBytes int64 `json:"resident_bytes"`
 	MemoryLimit   int64 `json:"memory_limit_bytes"`
+	// MemoryIgnored: memory is high and counts for nothing, because hardly anything
+	// is held. Fill is the part of the budget that waits for the sink to take it.
+	MemoryIgnored bool    `json:"memory_ignored"`
+	Fill          float64 `json:"channel_fill"`
 	// Paused: the source reads nothing. StateChanges counts changes of
 	// Backpressure, WriteFailures the gating sink's in a row.
 	Paused        bool  `json:"paused"`
@@ -210,6 +224,10 @@ var (
 	BackpressureStates = []string{"normal", "degraded", "critical", "recovery"}
 	StuckLevels        = []string{"none", "warn", "unhealthy", "exit"}
 )
+
+// Known reports whether what the secondary lacks is known: a host that recovers
+// has looked.
+func (l *Lane) Known() bool { return l.Recovers && !l.Looked.IsZero() }
 
 // Machine reports whether the pipeline has a backpressure machine.
 func (f *Flow) Machine() bool { return f.Backpressure != "" }
