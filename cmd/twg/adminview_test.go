@@ -39,7 +39,7 @@ func told(now time.Time) pipeline.Status {
 // without a lock.
 func TestViewIsACopy(t *testing.T) {
 	now := time.Now()
-	p := looked{status: told(now), answered: now, since: map[string]time.Time{}, run: &pipelineRun{checkedPipeline: &checkedPipeline{
+	p := looked{status: told(now), answered: now, since: map[string]time.Time{}, run: &pipelineRun{pipe: new(pipeline.Pipeline), checkedPipeline: &checkedPipeline{
 		Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth}, source: &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
 	}}}
 	v := p.view(&config.Secrets{})
@@ -66,7 +66,7 @@ func histogram(sum float64) pipeline.Histogram {
 // is told on: a field that nobody fills in would be a metric that is always 0.
 func TestViewLeavesNothingOut(t *testing.T) {
 	now := time.Now()
-	p := looked{status: told(now), answered: now, since: map[string]time.Time{"recovery lake": now}, run: &pipelineRun{checkedPipeline: &checkedPipeline{
+	p := looked{status: told(now), answered: now, since: map[string]time.Time{"recovery lake": now}, run: &pipelineRun{pipe: new(pipeline.Pipeline), checkedPipeline: &checkedPipeline{
 		Pipeline: &config.Pipeline{Name: "p", Role: config.RoleBoth}, source: &checkedPlugin{name: "numbers"}, sinks: []checkedSink{{Sink: &config.Sink{Name: "m"}}},
 	}}}
 	v := p.view(&config.Secrets{})
