@@ -39,6 +39,9 @@ func (l *Lane) receipt(ses *session, r sdk.Receipt) {
 		return // its other spans are answered later
 	}
 	delete(ses.sent, r.Seq)
+	if r.Seq > ses.flushed && !l.cfg.DurableFlush { // it was answered without being asked
+		ses.pending -= p.batch.Bytes()
+	}
 	l.cfg.Answered(time.Since(p.at))
 	if !l.free(p) {
 		l.again(p)

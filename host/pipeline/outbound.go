@@ -17,20 +17,18 @@ type outbound struct {
 	items    []*item // not final yet, by id
 	sent     map[uint64]*sending
 	lastSeq  uint64
-	// Of what was sent in this session: up to which seq a Flush has asked for
-	// receipts, how many bytes came after it, and when the first of them.
-	flushed    uint64
-	unflushed  int64
-	oldestSent time.Time
-	fails      int
+	unasked  unasked
+	fails    int
 }
 
 // sending is one batch under one seq, until each of its spans is answered.
 type sending struct {
-	it    *item
-	at    time.Time
-	spans []sdk.Span
-	open  [][]coverage.Interval // of each span, what is not answered
+	it *item
+	at time.Time
+	// charge is what the budget is charged for it.
+	charge int64
+	spans  []sdk.Span
+	open   [][]coverage.Interval // of each span, what is not answered
 }
 
 func (o *outbound) init() { o.sent = map[uint64]*sending{} }
@@ -59,17 +57,13 @@ func (p *Pipeline) send(it *item) {
 	for _, b := range it.compose() {
 		o.lastSeq++
 		b.Seq = o.lastSeq
-		now := time.Now()
-		s := &sending{it: it, at: now, spans: b.Spans, open: make([][]coverage.Interval, len(b.Spans))}
+		s := &sending{it: it, at: time.Now(), charge: p.charge(b), spans: b.Spans, open: make([][]coverage.Interval, len(b.Spans))}
 		for i, sp := range b.Spans {
 			s.open[i] = []coverage.Interval{{From: sp.From, Next: sp.Next}}
 		}
 		o.sent[b.Seq] = s
 		it.inFlight++
-		if o.unflushed == 0 {
-			o.oldestSent = now
-		}
-		o.unflushed += p.charge(b)
+		o.unasked.charge += s.charge
 		p.stat.Observed.sent(b)
 		o.ses.push(b)
 	}
@@ -110,6 +104,7 @@ func (o *outbound) answer(r sdk.Receipt, latency *Histogram) (*item, error) {
 	}
 	if left == 0 {
 		delete(o.sent, r.Seq)
+		o.unasked.answered(r.Seq, s.charge)
 		s.it.inFlight--
 		latency.observe(time.Since(s.at).Seconds())
 	}
@@ -139,7 +134,7 @@ func (o *outbound) dropRun(p *Pipeline, run uint64) {
 func (p *Pipeline) sessionUp(ses *session) {
 	o := &p.out
 	p.stat.SinkReached, p.stat.SinkError, p.stat.Observed.SinkSince = true, nil, time.Time{}
-	o.ses, o.lastSeq, o.flushed, o.unflushed, o.fails = ses, 0, 0, 0, 0
+	o.ses, o.lastSeq, o.unasked, o.fails = ses, 0, unasked{first: 1}, 0
 	if len(o.items) == 0 {
 		p.flow.writesWork() // nothing is there to be written, and to prove it
 	}
@@ -176,20 +171,6 @@ func (p *Pipeline) sessionDown(ses *session, err error) {
 		return
 	}
 	p.log.Warn("sink session failed; opening a new one", "error", err)
-}
-
-// flushIfDue asks for receipts when a sink that acknowledges at close would
-// otherwise wait for data that admission holds back, and the reverse.
-func (p *Pipeline) flushIfDue() {
-	o := &p.out
-	if o.ses == nil || o.flushed == o.lastSeq || len(o.sent) == 0 {
-		return
-	}
-	if o.unflushed > p.flow.adm.Limit()/2 || time.Since(o.oldestSent) >= p.cfg.MaxAckDelay ||
-		p.flow.pressure.Paused() || p.stopping != nil || len(p.revokes) > 0 || len(p.gapped) > 0 || p.cfg.UntilCaughtUp && p.allReceived() {
-		o.flushed, o.unflushed = o.lastSeq, 0
-		o.ses.flush(o.lastSeq)
-	}
 }
 
 func (it *item) span(s sdk.Stream, run uint64) int {

@@ -17,7 +17,11 @@ type session struct {
 
 	mu      sync.Mutex
 	queue   []*sdk.Batch
-	queued  int64 // what the budget is charged for queue
+	queued  int64  // what the budget is charged for queue
+	took    uint64 // the newest seq that the writer has taken
+	tookAt  time.Time
+	below   int64 // once queued is, the loop wants to know; 0: it does not
+	tell    func()
 	charge  func(*sdk.Batch) int64
 	flushTo uint64
 	wake    chan struct{} // for the writer
@@ -29,8 +33,9 @@ type session struct {
 	stop   <-chan struct{}
 }
 
-func newSession(id uint64, stop <-chan struct{}, charge func(*sdk.Batch) int64) *session {
-	return &session{id: id, charge: charge, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
+// newSession returns a session that nothing serves yet. tell wakes the loop.
+func newSession(id uint64, stop <-chan struct{}, charge func(*sdk.Batch) int64, tell func()) *session {
+	return &session{id: id, charge: charge, tell: tell, wake: make(chan struct{}, 1), wakeFl: make(chan struct{}, 1),
 		failed: make(chan struct{}), stop: stop}
 }
 
@@ -47,6 +52,29 @@ func (s *session) waiting() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queued
+}
+
+// blocked is how long a writer may take nothing: then the sink takes nothing,
+// and may wait for a Flush before it does.
+const blocked = 250 * time.Millisecond
+
+// isBelow reports whether less than that is waiting, or the writer is blocked
+// while it should. If not, the loop is told when less is.
+func (s *session) isBelow(charge int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queued < charge {
+		return true
+	}
+	s.below = max(charge, 0)
+	return charge > 0 && time.Since(s.tookAt) > blocked
+}
+
+// taken is the newest seq that the writer has taken.
+func (s *session) taken() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took
 }
 
 func (s *session) flush(seq uint64) {
@@ -79,7 +107,7 @@ func (p *Pipeline) runSink(ctx, end context.Context) {
 	id := randomID()
 	for fails := 0; ctx.Err() == nil; {
 		id++
-		ses := newSession(id, p.stopSink, p.charge)
+		ses := newSession(id, p.stopSink, p.charge, func() { p.box.post(func() {}) })
 		began := time.Now()
 		err := p.liveSession(ctx, end, ses)
 		if errors.Is(err, errStopped) || ctx.Err() != nil {
@@ -179,7 +207,15 @@ func (s *session) pop(ctx context.Context) *sdk.Batch {
 			s.queue[0] = nil
 			s.queue = s.queue[1:]
 			s.queued -= s.charge(b)
+			s.took, s.tookAt = b.Seq, time.Now()
+			tell := s.queued < s.below
+			if tell {
+				s.below = 0
+			}
 			s.mu.Unlock()
+			if tell {
+				s.tell()
+			}
 			return b
 		}
 		s.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 // A batch whose rows are all held already waits for it too: files are
 // committed in order, so then everything before it is durable.
 type file struct {
-	due     time.Time       // when it is sealed at the latest
+	due     time.Time       // when it is sealed, if nothing happens before
+	old     time.Time       // when it is sealed at the latest
 	temp    *dirlog.Temp    // nil: no row yet
 	raw     *rawfile.Writer // nil: no row yet
 	batches []batch

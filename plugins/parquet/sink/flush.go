@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// flushGrace is how long a Flush waits for batches that it has overtaken, so
-// that one file and not two comes of it.
+// flushGrace is how long a Flush waits for the next batch of those that it has
+// overtaken, so that one file comes of them and not many.
 const flushGrace = 50 * time.Millisecond
 
 // keepFlush seals the open file if a Flush is about it and last, the newest
@@ -17,17 +17,13 @@ func (w *writer) keepFlush(last uint64) {
 	case last >= w.flushed:
 		w.detach()
 	default:
-		w.dueIn(flushGrace)
+		w.dueIn(min(flushGrace, time.Until(w.open.old)))
 	}
 }
 
-// dueIn makes the sealer take the open file after d, if not earlier.
+// dueIn makes the sealer take the open file after d.
 func (w *writer) dueIn(d time.Duration) {
-	due := time.Now().Add(d)
-	if !w.open.due.IsZero() && w.open.due.Before(due) {
-		return
-	}
-	w.open.due = due
+	w.open.due = time.Now().Add(d)
 	w.age.Reset(d)
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twg-io/twg/plugins/parquet/disk"
 	"github.com/twg-io/twg/plugins/parquet/rawfile"
@@ -126,6 +128,34 @@ func TestFlushDoesNotWaitForLong(t *testing.T) {
 	if got := ses.outcome(seq); got != sdk.Durable {
 		t.Fatal(got)
 	}
+}
+
+// Batches that a Flush has overtaken and that keep coming become one file,
+// however long they take; one that stays away ends it.
+func TestOvertakenBatchesBecomeOneFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ses := openSession(t, newSink(t, disk.NewMem(), ""), sdk.GranularityBatch)
+		if err := ses.Writer.(sdk.Flusher).Flush(context.Background(), 21); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(20) {
+			ses.write(full(t, streamA, sdk.Epoch{}, i*10, i*10+10))
+			time.Sleep(flushGrace / 2) // of virtual time
+			ses.mu.Lock()
+			if n := len(ses.receipts); n > 0 {
+				t.Errorf("%d answers after batch %d", n, i+1)
+			}
+			ses.mu.Unlock()
+		}
+		time.Sleep(flushGrace)
+		synctest.Wait()
+		ses.mu.Lock()
+		if n := len(ses.receipts); n != 20 {
+			t.Errorf("%d answers of 20 once no more comes", n)
+		}
+		ses.mu.Unlock()
+		ses.Writer.(*writer).abort()
+	})
 }
 
 func TestGapsBelongToSpans(t *testing.T) {

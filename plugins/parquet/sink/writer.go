@@ -68,6 +68,7 @@ func (w *writer) Write(ctx context.Context, b *sdk.Batch) error {
 	defer w.mu.Unlock()
 	if w.open == nil {
 		w.open = newFile()
+		w.open.old = time.Now().Add(w.set.MaxFileAge)
 		w.dueIn(w.set.MaxFileAge)
 	}
 	if err := w.add(b); err != nil {
