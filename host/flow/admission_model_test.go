@@ -15,6 +15,7 @@ type admissionModel struct {
 	credit  int64
 	now     time.Time
 	streams []*Stream
+	samples int // of all streams
 	// What should be in force.
 	fraction float64
 	warm     bool
@@ -41,8 +42,19 @@ func (m *admissionModel) limit() int64 {
 // fits reports whether credit, expanded as the estimate says, stays within what
 // is in force. A source without credit may always get a byte, to be seen.
 func (m *admissionModel) fits(credit int64) bool {
-	left := m.limit() - m.used()
-	return left > 0 && (credit == 1 || float64(credit)*m.a.Ratio() <= float64(left))
+	left, n := m.limit()-m.used(), float64(credit)
+	if left <= 0 || credit == 1 || n*m.a.Ratio() <= float64(left) {
+		return left > 0
+	}
+	// Streams with too few samples may be taken for what the others are, as far
+	// as that costs no more than a frame if they are not.
+	return m.samples >= enoughSamples && n*m.a.seen <= float64(left) && n*m.a.Ratio() <= float64(left+min(unproven, modelOverdraft))
+}
+
+// sample notes what a stream expands to.
+func (m *admissionModel) sample(s *Stream, ratio float64) {
+	m.a.Sample(s, ratio)
+	m.samples++
 }
 
 type heldFrame struct {
@@ -88,7 +100,7 @@ func (m *admissionModel) receive(t *rapid.T) {
 	if v := m.a.Receive(h.frame, h.rows); v != Admitted {
 		t.Fatalf("verdict %d within credit and overdraft", v)
 	}
-	m.a.Sample(m.streams[h.frame%3], float64(m.a.Charge(h.frame, h.rows))/float64(h.frame))
+	m.sample(m.streams[h.frame%3], float64(m.a.Charge(h.frame, h.rows))/float64(h.frame))
 	m.list, m.credit = append(m.list, h), m.credit-h.frame
 }
 
@@ -114,6 +126,9 @@ func (m *admissionModel) check(t *rapid.T) {
 	for _, s := range m.streams {
 		if s.Ratio() > a.Ratio() {
 			t.Fatalf("credit is reserved at %.1f, and a stream expands by %.1f", a.Ratio(), s.Ratio())
+		}
+		if s.Seen() > a.seen {
+			t.Fatalf("the samples say at most %.1f, and a stream's %.1f", a.seen, s.Seen())
 		}
 	}
 	if a.Frames() != frames || a.Used() != used || a.Credit() != m.credit {
@@ -144,7 +159,7 @@ func TestAdmissionAgainstAList(t *testing.T) {
 			"samples": func(t *rapid.T) {
 				s, ratio := rapid.SampledFrom(m.streams).Draw(t, "stream"), rapid.Float64Range(1, 20).Draw(t, "ratio")
 				for range enoughSamples {
-					m.a.Sample(s, ratio)
+					m.sample(s, ratio)
 				}
 			},
 			"stream": func(t *rapid.T) {
