@@ -73,10 +73,10 @@ go run ./test/services/cmd fetch
 
 # The fuzz targets' seeds run with the tests.
 step "Tests with the race detector: host, sdk, wire"
-go test -race -timeout 10m ./host/... ./sdk/... ./internal/wire/...
+go test -race -timeout 20m ./host/... ./sdk/... ./internal/wire/...
 
 step "The other tests, pyarrow and DuckDB among them"
-go test -timeout 10m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/|$)')
+go test -timeout 20m $(go list ./... | grep -vE '/twg/(host|sdk|internal/wire)(/|$)')
 
 step "Alerts and the dashboard, by promtool"
 test/monitoring/check.sh
