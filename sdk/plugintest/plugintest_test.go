@@ -119,7 +119,9 @@ func fakeSourceConfig(t testing.TB, raw string, wrong ...string) SourceConfig {
 func TestRightPluginsPass(t *testing.T) {
 	t.Setenv("LC_FAKE_VERSION", "1")
 	patience = time.Minute // the machine may be busy, and the race detector on
-	defer func() { patience = impatience }()
+	flood := floodBytes
+	floodBytes = 16 << 20 // twice a sink's credit; the fakes write all that they hold at each commit
+	defer func() { patience, floodBytes = impatience, flood }()
 	t.Run("sink", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "")) })
 	t.Run("sink with durable_flush", func(t *testing.T) { Sink(t, fakeSinkConfig(t, "", "soft")) })
 	t.Run("source", func(t *testing.T) { Source(t, fakeSourceConfig(t, "")) })

@@ -7,11 +7,10 @@ import (
 	"github.com/twg-io/twg/sdk"
 )
 
-const (
-	// floodBytes is what sinkCredit sends without asking for receipts, at most.
-	floodBytes = 40 << 20
-	floodBatch = 512 << 10
-)
+// floodBytes is what sinkCredit sends without asking for receipts, at most.
+var floodBytes int64 = 40 << 20
+
+const floodBatch = 512 << 10
 
 // sinkCredit sends until the sink takes no more, or a lot was sent, and only
 // then asks for receipts. The Flush has to get through, and the batch that is
