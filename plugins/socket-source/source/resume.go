@@ -17,6 +17,7 @@ func (p *peer) resume(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
+	whole := ctx // of the connection: a gap ends the run first, and is told all the same
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(r.ctx, func() { cancel(); p.conn.Close() })
@@ -26,7 +27,7 @@ func (p *peer) resume(ctx context.Context) error {
 		return unlessOver(ctx, err)
 	}
 	if a.position != r.next {
-		return p.gap(ctx, r, a.position)
+		return p.gap(whole, r, a.position)
 	}
 	if a.acks {
 		p.wg.Go(func() { p.acknowledge(ctx, r) })
